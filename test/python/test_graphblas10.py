@@ -18,6 +18,8 @@ FORCED = {'TESSERA_MODE': 'cpu', 'TESSERA_MIN_WORK': '0', 'TESSERA_VERBOSE': '1'
 NULL = ffi.NULL
 FORMS = {'hyper': lib.GxB_HYPERSPARSE, 'sparse': lib.GxB_SPARSE, 'bitmap': lib.GxB_BITMAP, 'full': lib.GxB_FULL}
 KEPT = (lib.GxB_OFFSET_INTEGER_HINT, lib.GxB_ROWINDEX_INTEGER_HINT, lib.GxB_COLINDEX_INTEGER_HINT, lib.GxB_HYPER_HASH)
+HINTS = (lib.GxB_OFFSET_INTEGER_HINT, lib.GxB_ROWINDEX_INTEGER_HINT, lib.GxB_COLINDEX_INTEGER_HINT)
+BITS = (lib.GxB_OFFSET_INTEGER_BITS, lib.GxB_ROWINDEX_INTEGER_BITS, lib.GxB_COLINDEX_INTEGER_BITS)
 N, WIDTH = 60, 16
 
 
@@ -48,6 +50,11 @@ def ask(matrix, field):
 
 def tell(matrix, value, field):
     ok(lib.GrB_Matrix_set_INT32(matrix[0], value, field))
+
+
+def set_widths(matrix, choice):
+    for n, field in enumerate(HINTS):
+        tell(matrix, 64 if choice >> n & 1 else 32, field)
 
 
 def held(matrix, form):
@@ -122,17 +129,35 @@ def vectors():
 def widths():
     """Offsets and indices of 32 and 64 bits, in every mixture."""
     x = held(filled(1, N, WIDTH, 1), 'full')
-    fields = (lib.GxB_OFFSET_INTEGER_HINT, lib.GxB_ROWINDEX_INTEGER_HINT, lib.GxB_COLINDEX_INTEGER_HINT)
     for form in ('hyper', 'sparse'):
         for choice in range(8):
             a = filled(5, N, N, 0.2)
-            for n, field in enumerate(fields):
-                tell(a, 64 if choice >> n & 1 else 32, field)
+            set_widths(a, choice)
             held(a, form)
-            print([ask(a, bits) for bits in (lib.GxB_OFFSET_INTEGER_BITS, lib.GxB_ROWINDEX_INTEGER_BITS, lib.GxB_COLINDEX_INTEGER_BITS)])
+            print([ask(a, bits) for bits in BITS])
             products(f'{form} {choice}', a, x)
             ok(lib.GrB_Matrix_removeElement(a[0], 0, 0))
             products('removed', a, x)
+
+
+def places():
+    """Entries chosen by where they are, from matrices of every mixture of widths."""
+    operators = (lib.GrB_TRIL, lib.GrB_TRIU, lib.GrB_DIAG, lib.GrB_OFFDIAG, lib.GrB_ROWLE, lib.GrB_ROWGT, lib.GrB_COLLE, lib.GrB_COLGT)
+    for form in ('hyper', 'sparse'):
+        for orientation in (lib.GrB_ROWMAJOR, lib.GrB_COLMAJOR):
+            for choice in range(8):
+                a = filled(11, N, N, 0.2)
+                tell(a, orientation, lib.GrB_STORAGE_ORIENTATION_HINT)
+                set_widths(a, choice)
+                held(a, form)
+                for operator in operators:
+                    for place in (-N, -7, -1, 0, 1, 7, N):
+                        c = new(N, N)
+                        ok(lib.GrB_Matrix_select_INT64(c[0], NULL, NULL, operator, a[0], place, NULL))
+                        show(f'{form} {orientation} {choice} {place}', c)
+                        print([ask(c, bits) for bits in BITS])
+                        lib.GrB_Matrix_free(c)
+                lib.GrB_Matrix_free(a)
 
 
 def asked(c):
@@ -207,7 +232,7 @@ def contexts():
     products('freed', filled(2, N, N, 0.2), held(filled(1, N, WIDTH, 1), 'full'))
 
 
-CASES = (containers, vectors, widths, settings, hashes, jit, contexts)
+CASES = (containers, vectors, widths, places, settings, hashes, jit, contexts)
 
 
 def run_case(case):
@@ -226,7 +251,7 @@ class SameAsPlain(unittest.TestCase):
     def compare(self, case):
         plain, through = self.printed(case), self.printed(case, '-m', 'tessera', 'run')
         self.assertEqual(through.stdout.splitlines(), plain.stdout.splitlines())
-        self.assertRegex(through.stderr, 'cpu:sp(mm|mv)')
+        self.assertRegex(through.stderr, 'cpu:select' if case is places else 'cpu:sp(mm|mv)')
         if case is contexts:  # Tessera's threads are its own: none yet
             self.assertRegex(through.stderr, '(?s)engaged starts threads: False.*free starts threads: True')
 
