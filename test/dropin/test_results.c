@@ -649,7 +649,7 @@ static GrB_Info call_with(int call, GrB_Matrix C, GrB_Matrix M, GrB_BinaryOp acc
 static void check_error(int call, GrB_Info expected, GrB_Matrix M, GrB_BinaryOp accum, GrB_Matrix A)
 {
     static const char *const names[] = {[MXM] = "GrB_mxm", [SELECT] = "GrB_Matrix_select_FP64", [EXTRACT] = "GrB_Matrix_extract",
-                                        [TRANSPOSE] = "GrB_transpose", [APPLY] = "GrB_Matrix_apply", [ADD] = "GrB_Matrix_eWiseAdd_BinaryOp"};
+                                        [TRANSPOSE] = "GrB_transpose", [APPLY] = "GrB_Matrix_apply", [ADD] = "GrB_Matrix_eWiseAdd"}; /* of 10 with less */
     const char *text;
     GrB_Matrix C = new_matrix(SQUARE, SQUARE, GxB_BY_ROW);
     assert_int_equal(call_with(call, C, M, accum, A), expected);
