@@ -80,7 +80,7 @@ static size_t age_locked(int64_t time, void **victims)
     return tsr_kept_is_old(last_product, time) ? stop_locked(ACTIVE, victims) : tsr_kept_take_old(time, victims);
 }
 
-static void age(int64_t time)
+static UNLIKELY void age(int64_t time)
 {
     void *victims[TSR_BLOCKS_MAX_COUNT];
     pthread_mutex_lock(&mutex);
@@ -145,7 +145,7 @@ static void *allocate(size_t bytes, bool align)
     return posix_memalign(&block, TSR_BLOCK_ALIGNMENT, bytes) == 0 ? block : NULL;
 }
 
-static void *surely(size_t bytes, bool align)
+static UNLIKELY void *surely(size_t bytes, bool align)
 {
     void *block = allocate(bytes, align);
     if (block || !is_set(ACTIVE))
@@ -185,7 +185,7 @@ static void *fresh(size_t bytes, int size, bool align, bool again)
     return block;
 }
 
-static void *large(size_t bytes, bool align)
+static UNLIKELY void *large(size_t bytes, bool align)
 {
     const int size = tsr_block_size_for(bytes);
     bool again = false;
@@ -283,7 +283,7 @@ static bool may_keep(void)
     return !limited;
 }
 
-static void free_large(void *block, size_t bytes)
+static UNLIKELY void free_large(void *block, size_t bytes)
 {
     const int size = tsr_block_size_of(bytes);
     const int64_t time = now();
@@ -299,8 +299,8 @@ static UNLIKELY void cached_free(void *block)
         free_large(block, bytes);
         return;
     }
+    count_small(); /* first: nothing is left to do after free */
     free(block);
-    count_small();
 }
 
 void tsr_block_free(void *block)
