@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <GraphBLAS.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -197,6 +198,38 @@ static void loop(void)
     CHECK(GrB_Matrix_free(&b));
 }
 
+static GrB_Matrix part(GrB_Matrix a, GrB_IndexUnaryOp op, int64_t bound)
+{
+    GrB_Matrix c = NULL;
+    CHECK(GrB_Matrix_new(&c, GrB_FP64, 200000, 200000));
+    CHECK(GrB_Matrix_select_INT64(c, NULL, NULL, op, a, bound, NULL));
+    CHECK(GrB_Matrix_wait(c, GrB_MATERIALIZE));
+    return c;
+}
+
+/* Halves of a pattern, made and freed.  Small blocks, which stay, lie behind each: the next half is to fit where the last one was. */
+static void halves(void)
+{
+    enum { ROUNDS = 10, CRUMBS = 64 };
+    void *crumbs[ROUNDS + 1][CRUMBS];
+    long before = 0;
+    mallopt(M_MMAP_THRESHOLD, 32 * MIB);
+    mallopt(M_TRIM_THRESHOLD, 1024 * MIB);
+    GrB_Matrix a = sparse(200000, 2100000);
+    malloc_trim(0);
+    for (int round = 0; round <= ROUNDS; round++) {
+        GrB_Matrix lower = part(a, GrB_TRIL, -1);
+        for (int k = 0; k < CRUMBS; k++)
+            crumbs[round][k] = malloc(128);
+        CHECK(GrB_Matrix_free(&lower));
+        before = round == 0 ? page_faults() : before;
+    }
+    printf("faults %ld\n", page_faults() - before);
+    CHECK(GrB_Matrix_free(&a));
+    for (int k = 0; k < (ROUNDS + 1) * CRUMBS; k++)
+        free(crumbs[k / CRUMBS][k % CRUMBS]);
+}
+
 static double huge_mib(void)
 {
     return read_mib("/proc/self/smaps_rollup", "AnonHugePages:");
@@ -273,7 +306,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"no_products", no_products}, {"many_results", many_results}, {"limited", limited}, {"loop", loop},
+    } cases[] = {{"no_products", no_products}, {"many_results", many_results}, {"limited", limited}, {"loop", loop}, {"halves", halves},
                  {"limited_whole", limited_whole}, {"many_matrices", many_matrices},
                  {"short_lives", short_lives}, {"used_again", used_again}, {"gathered", gathered}, {"few", few}};
     CHECK(GrB_init(GrB_NONBLOCKING));

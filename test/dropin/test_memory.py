@@ -65,6 +65,10 @@ class Memory(unittest.TestCase):
         for settings in THROUGH:
             self.assertLess(number("loop", "faults", **settings), plain / 4)
 
+    def test_the_heap_is_used_again(self):
+        plain = number("halves", "faults", OMP_NUM_THREADS="1")
+        self.assertLess(number("halves", "faults", OMP_NUM_THREADS="1", **THROUGH[0]), plain * 1.1 + 200)
+
     @unittest.skipIf("[never]" in HUGE_PAGES, "the kernel has no huge pages")
     def test_huge_pages_are_for_what_is_used_again(self):
         for settings in THROUGH:

@@ -8,6 +8,7 @@
 /* The program's allocator. */
 typedef struct tsr_memory {
     void *(*allocate)(size_t size);
+    void *(*allocate_copy)(size_t size); /* of what entries are copied into once: as GraphBLAS has its arrays, which it reuses */
     void (*release)(void *block); /* NULL allowed */
     void *(*resize)(void *block, size_t size); /* as realloc; NULL: it cannot, and the block is as it was */
 } tsr_memory;

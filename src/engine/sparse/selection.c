@@ -85,10 +85,12 @@ static void decide(tsr_call *call)
 
 /* ---- memory of a compressed T ---- */
 
+/* By place: runs are copied from anywhere to anywhere, so that aligned blocks, into which a hole of the heap seldom fits, save nothing. */
 static void *room(const tsr_call *call, size_t *bytes, int64_t count, size_t size)
 {
+    const tsr_memory *memory = call->door->memory;
     *bytes = (size_t)(count > 0 ? count : 1) * size;
-    return call->door->memory->allocate(*bytes);
+    return call->update.placed ? memory->allocate_copy(*bytes) : memory->allocate(*bytes);
 }
 
 static bool reserve_offsets(tsr_call *call, int64_t nvec, bool narrow)

@@ -59,11 +59,22 @@ bool tsr_may_route(void)
 
 /* ---- the program's allocator ---- */
 
-void *tsr_user_malloc(size_t size)
+static void note_missing_device(size_t size)
 {
     if (size >= TSR_BLOCKS_MIN && tsr_backend_gpu_asked() && !tsr_backend_gpu())
         tsr_blocks_no_device();
+}
+
+void *tsr_user_malloc(size_t size)
+{
+    note_missing_device(size);
     return captured.user.allocate ? captured.user.allocate(size) : malloc(size);
+}
+
+static void *malloc_copy(size_t size)
+{
+    note_missing_device(size);
+    return captured.user.allocate_copy ? captured.user.allocate_copy(size) : malloc(size);
 }
 
 void *tsr_user_resize(void *block, size_t size)
@@ -80,4 +91,4 @@ void tsr_user_free(void *block)
     (captured.user.release ? captured.user.release : free)(block);
 }
 
-const tsr_memory tsr_door_memory = {.allocate = tsr_user_malloc, .release = tsr_user_free, .resize = tsr_user_resize};
+const tsr_memory tsr_door_memory = {.allocate = tsr_user_malloc, .allocate_copy = malloc_copy, .release = tsr_user_free, .resize = tsr_user_resize};

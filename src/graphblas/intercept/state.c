@@ -16,7 +16,6 @@
 #include "src/runtime/trace.h"
 
 typedef void *(*malloc_fn)(size_t);
-typedef void *(*realloc_fn)(void *, size_t);
 typedef void (*free_fn)(void *);
 
 /* ---- fork: results are complete before, the child only forwards ---- */
@@ -69,12 +68,12 @@ static bool make_room(void)
 
 /* ---- init and finalize ---- */
 
-static void start(GrB_Mode mode, malloc_fn user_malloc, realloc_fn user_realloc, free_fn user_free)
+static void start(GrB_Mode mode, const tsr_memory *user)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_fork);
     const bool blocking = mode == GrB_BLOCKING || (int) mode == 3; /* GxB_BLOCKING_GPU is not in every header */
-    tsr_door_capture(blocking, &(tsr_memory){.allocate = user_malloc, .release = user_free, .resize = user_realloc});
+    tsr_door_capture(blocking, user);
     tsr_engine_set_make_room(make_room);
     tsr_backend_around_start(tsr_threads_lend, tsr_threads_return);
     if (tsr_config_get()->check)
@@ -95,7 +94,7 @@ static GrB_Info init_with(GrB_Mode mode, malloc_fn user_malloc, void *(*user_cal
 {
     const GrB_Info info = tsr_real.GxB_init(mode, user_malloc, user_calloc, user_realloc, user_free);
     if (info == GrB_SUCCESS && tsr_real_version_agrees())
-        start(mode, user_malloc, user_realloc, user_free);
+        start(mode, &(tsr_memory){.allocate = user_malloc, .allocate_copy = user_malloc, .release = user_free, .resize = user_realloc});
     return info;
 }
 
@@ -109,7 +108,8 @@ static GrB_Info init_with_blocks(GrB_Mode mode, bool with_realloc)
                                              tsr_block_free);
     if (info == GrB_SUCCESS && tsr_real_version_agrees()) {
         tsr_blocks_enable(tsr_config_get()->mode != TSR_MODE_CPU && tsr_backend_gpu_installed());
-        start(mode, tsr_block_result, tsr_block_realloc, tsr_block_free);
+        start(mode, &(tsr_memory){.allocate = tsr_block_result, .allocate_copy = tsr_block_malloc, .release = tsr_block_free,
+                                  .resize = tsr_block_realloc});
     }
     return info;
 }
