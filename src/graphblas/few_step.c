@@ -224,7 +224,7 @@ static tsr_listed listed(const tsr_few_operand *o)
 static bool masks_t(const few_call *h)
 {
     return h->x.handle && h->y.handle &&
-           (h->s.step.unite || tsr_elementwise_masks_both(listed(&h->x), listed(&h->y), listed(&h->m), h->s.step.mask_complement));
+           tsr_elementwise_masks(&h->s.step, listed(&h->x), listed(&h->y), listed(&h->m), h->s.step.mask_complement);
 }
 
 /* C<M, replace> = T: SuiteSparse assigns T to what is a bitmap, or becomes one, and clears that last. */
@@ -320,7 +320,7 @@ static bool into_sparse(GrB_Info *info, few_call *h)
         if (all[k]->handle == h->c->given.C)
             all[k]->view = h->old.view;
     complete(h);
-    const bool done = merge(info, h, &target);
+    const bool done = !is_idle(h) && merge(info, h, &target); /* C's values as mask are known only now */
     if (!done)
         tsr_few_put_back(&target);
     return done;

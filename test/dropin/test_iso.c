@@ -178,6 +178,52 @@ static void test_c_as_the_second_operand(void **state)
             assert_true(same_of(&least, vector(GrB_BOOL, form, true, 1), vector(GrB_FP64, mask, false, 0), NULL, NULL));
 }
 
+/* T of one entry counts as one value: C, which has it, stays iso. */
+static void test_results_of_one_entry(void **state)
+{
+    (void)state;
+    const one_call first = {.kind = ADD, .op = GrB_FIRST_FP64, .accum = GrB_LOR, .desc = GrB_DESC_C}, least = {.kind = ADD, .op = GrB_MIN_FP64};
+    const one_call land = {.kind = MULT, .op = GrB_LAND, .desc = GrB_DESC_C}, sum = {.kind = ADD, .op = GrB_LAND, .accum = GrB_PLUS_FP64};
+    assert_true(same_of(&first, vector(GrB_BOOL, BITMAP_OF_ALL, true, 1), vector(GrB_BOOL, BITMAP_OF_ALL, true, 0), vector(GrB_BOOL, NONE, true, 0),
+                        vector(GrB_INT8, ONE, true, 1)));
+    assert_true(same_of(&least, vector(GrB_BOOL, BITMAP_OF_ALL, true, 1), vector(GrB_BOOL, SOME, true, 1), vector(GrB_FP64, ONE, true, 1),
+                        vector(GrB_FP64, NONE, true, 0)));
+    assert_true(same_of(&land, vector(GrB_INT8, ALL, true, 0), vector(GrB_FP64, BITMAP_OF_ALL, true, 0), vector(GrB_INT8, ALL, false, 0),
+                        vector(GrB_INT8, ONE, true, 1)));
+    assert_true(same_of(&sum, vector(GrB_FP64, ALL, true, 0), NULL, vector(GrB_BOOL, ONE, true, 1), vector(GrB_BOOL, ONE, true, 0)));
+    /* A list by all under a bitmap, which leaves it one entry. */
+    assert_true(same_of(&land, vector(GrB_INT8, ALL, true, 0), vector(GrB_INT8, SOME, false, 0), vector(GrB_FP64, LIST_OF_SOME, false, 0),
+                        vector(GrB_FP64, ALL, true, 0)));
+}
+
+/* What replaces a dense C is iso where SuiteSparse masks it as it computes it: not a list by all under a longer list, also one that names every
+ * place, nor a sum of lists under the complement of one. */
+static void test_replaced_results(void **state)
+{
+    (void)state;
+    const GrB_Descriptor descs[] = {GrB_DESC_R, GrB_DESC_RS, GrB_DESC_RC, GrB_DESC_RSC};
+    for (kind what = ADD; what <= MULT; what++)
+        for (held mask = ALL; mask < FORMS; mask++)
+            for (held b = ALL; b < FORMS; b++)
+                for (held a = ALL; a < FORMS; a++)
+                    for (int k = 0; k < 4; k++) {
+                        const one_call r = {.kind = what, .op = GrB_MIN_FP64, .desc = descs[k]};
+                        assert_true(same_of(&r, vector(GrB_INT8, BITMAP_OF_ALL, true, 0), vector(GrB_FP64, mask, true, 2),
+                                            vector(GrB_INT8, a, true, 1), vector(GrB_BOOL, b, true, 1)));
+                    }
+}
+
+/* C in lists, all zeros, is its own mask: nothing passes, and C stays iso. */
+static void test_own_mask_of_zeros(void **state)
+{
+    (void)state;
+    const one_call sum = {.kind = MULT, .op = GrB_PLUS_FP64, .own_mask = true};
+    assert_true(same_of(&sum, vector(GrB_FP64, LIST_OF_SOME, true, 0), NULL, vector(GrB_FP64, ONE, true, 0),
+                        vector(GrB_FP64, BITMAP_OF_ALL, false, 0)));
+    assert_true(same_of(&sum, vector(GrB_FP64, LIST_OF_SOME, true, 0), NULL, vector(GrB_FP64, LIST_OF_ALL, true, 2),
+                        vector(GrB_FP64, ALL, false, 0)));
+}
+
 /* 7.4.0 crashes in C<M> += T with a full T and C in lists. */
 static bool crashes(const one_call *r, held c, bool masked)
 {
@@ -239,6 +285,9 @@ int main(void)
         cmocka_unit_test(test_masks_of_every_place),
         cmocka_unit_test(test_sums_are_compared_in_the_operator_s_type),
         cmocka_unit_test(test_c_as_the_second_operand),
+        cmocka_unit_test(test_results_of_one_entry),
+        cmocka_unit_test(test_replaced_results),
+        cmocka_unit_test(test_own_mask_of_zeros),
         cmocka_unit_test(test_whatever_is_drawn),
     };
     return cmocka_run_group_tests(tests, start, stop_session);

@@ -54,9 +54,9 @@ typedef struct tsr_listed {
     int64_t nvals;
 } tsr_listed;
 
-/* T = x .* y: does SuiteSparse mask it as it computes it?  Not a list by a dense operand under a dense mask, nor two lists under one that is
- * not far shorter. */
-bool tsr_elementwise_masks_both(tsr_listed x, tsr_listed y, tsr_listed m, bool complement);
+/* T = op (x, y): does SuiteSparse mask it as it computes it?  Not a sum of two lists under the complement of one; of .*, not a list by a dense
+ * operand under a dense mask, nor lists under one that is not far shorter. */
+bool tsr_elementwise_masks(const tsr_ewise *step, tsr_listed x, tsr_listed y, tsr_listed m, bool complement);
 
 /* Is the result iso, as it would be with SuiteSparse?  Then *one is its value in C's type.  C is as before the call. */
 bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e);
@@ -65,7 +65,7 @@ bool tsr_elementwise_clears_full(const tsr_elementwise *e);
 /* C accum= T of C itself, or under C as mask, where C has every entry, but in lists: SuiteSparse's sum is iso as that of full matrices. */
 bool tsr_elementwise_adds_to_itself(const tsr_elementwise *e);
 /* C of one value stays so, or not, for what T has: where C<M> = T, C in lists, or C += what is selected, and T may have no entry, or where the
- * mask lets one of T pass, which may have C's value. */
+ * mask lets one of T pass, or T has one, which may have C's value. */
 bool tsr_elementwise_may_leave_one(const tsr_elementwise *e, bool t_full);
 /* Are the entries that a selection by value keeps all the same?  y: of its second operand. */
 bool tsr_elementwise_selects_one(uint64_t *kept, const tsr_ewise *e, uint64_t y);

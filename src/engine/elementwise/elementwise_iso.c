@@ -196,16 +196,26 @@ static bool fits(const tsr_elementwise *e, const constant *c, uint64_t t)
                               tsr_elementwise_one(&accum, e->type, c->type, c->value, e->type, t) == t);
 }
 
-bool tsr_elementwise_masks_both(tsr_listed x, tsr_listed y, tsr_listed m, bool complement)
+bool tsr_elementwise_masks(const tsr_ewise *e, tsr_listed x, tsr_listed y, tsr_listed m, bool complement)
 {
+    if (e->unite)
+        return !(complement && m.lists && x.lists && y.lists);
     if (x.lists && y.lists)
         return !m.lists || (!complement && 8 * m.nvals < x.nvals + y.nvals);
-    return !(x.lists || y.lists) || (m.lists && !complement);
+    return !(x.lists || y.lists) || (m.lists && !complement && 2 * m.nvals < x.nvals + y.nvals);
 }
 
 static tsr_listed listed(const tsr_elementwise *e, const tsr_object *object)
 {
-    return (tsr_listed){tsr_held_in_lists(e->door, object->handle), object->view.nvals};
+    return (tsr_listed){tsr_held_in_lists(e->door, object->handle), (int64_t)present(object)};
+}
+
+/* One that names every place was put aside when the call was planned. */
+static tsr_listed listed_mask(const tsr_elementwise *e)
+{
+    if (e->m.given || !e->given.M)
+        return listed(e, &e->m);
+    return (tsr_listed){tsr_held_in_lists(e->door, e->given.M), (int64_t)((double)e->nrows * (double)e->ncols)};
 }
 
 /* Is T masked as it is computed, so that it is all of C?  Not where it is computed turned. */
@@ -215,7 +225,16 @@ static bool masks_t(const tsr_elementwise *e)
         return e->masks_t;
     if (tsr_is_turned(e, &e->x) && tsr_is_turned(e, &e->y))
         return false;
-    return e->step.unite || tsr_elementwise_masks_both(listed(e, &e->x), listed(e, &e->y), listed(e, &e->m), e->mod.mask_comp);
+    return tsr_elementwise_masks(&e->step, listed(e, &e->x), listed(e, &e->y), listed_mask(e), e->mod.mask_comp);
+}
+
+/* Is T computed under the mask, whoever lies how?  Also a list by a dense operand is under a dense mask, which SuiteSparse applies once more. */
+static bool is_under_mask(const tsr_elementwise *e)
+{
+    if (!e->given.M || !e->x.given || !e->y.given)
+        return false;
+    const tsr_listed m = listed_mask(e);
+    return (!e->step.unite && !m.lists) || tsr_elementwise_masks(&e->step, listed(e, &e->x), listed(e, &e->y), m, e->mod.mask_comp);
 }
 
 /* Does the mask let one entry of T pass?  That is one value. */
@@ -226,14 +245,57 @@ static bool passes_one(const tsr_elementwise *e)
     return (e->mod.mask_comp ? places(&e->m) - present(&e->m) : present(&e->m)) == 1;
 }
 
+/* Of how many entries at most is looked whether T has one alone?  Operands of more are not downloaded for that. */
+enum { FEW_ENTRIES = 64 };
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* Places that the mask lets pass, at least and at most. */
+static void count_passing(double *least, double *most, const tsr_elementwise *e)
+{
+    const double all = (double)e->nrows * (double)e->ncols, named = e->m.given ? present(&e->m) : all;
+    *least = e->mod.mask_comp ? all - named : e->mod.mask_struct || !e->m.given ? named : 0;
+    *most = !e->mod.mask_comp ? named : e->mod.mask_struct ? all - named : all;
+}
+
+/* May T = op (x, y) have one entry?  SuiteSparse takes that for one value. */
+static bool may_have_one(const tsr_elementwise *e)
+{
+    if (e->of_product || e->gathers || e->scatters)
+        return false;
+    const double all = (double)e->nrows * (double)e->ncols;
+    const double x = e->x.given ? present(&e->x) : all, y = e->y.given ? present(&e->y) : all;
+    double least = e->step.unite ? larger(x, y) : larger(0, x + y - all), most = e->step.unite ? smaller(x + y, all) : smaller(x, y);
+    if (e->step.select)
+        least = 0;
+    if (is_under_mask(e)) {
+        double from, to;
+        count_passing(&from, &to, e);
+        least = larger(0, least + from - all);
+        most = smaller(most, to);
+    }
+    return least <= 1 && 1 <= most && most <= FEW_ENTRIES;
+}
+
 bool tsr_elementwise_may_leave_one(const tsr_elementwise *e, bool t_full)
 {
     uint64_t t;
     const constant c = constant_as_held(&e->c);
+    if (!e->c.given || !c.known)
+        return false;
     const bool selects = e->step.select || (e->x.rule && e->x.rule->select);
     const bool leaves = e->given.accum ? selects : e->given.M && !is_dense(e, &e->c);
     const bool whole = t_full && !(e->given.M && (e->of_product || masks_t(e)));
-    return e->c.given && c.known && ((leaves && !whole) || passes_one(e)) && !(t_is_iso(&t, e) && fits(e, &c, t));
+    const bool t_iso = t_is_iso(&t, e);
+    return ((leaves && !whole) || passes_one(e)) ? !(t_iso && fits(e, &c, t)) : !t_iso && may_have_one(e);
 }
 
 /* Does nothing stay of C?  What is not in a list of places does, whatever the descriptor says. */
