@@ -18,6 +18,8 @@ typedef struct lists {
     int64_t nvec;
 } lists;
 
+static const tsr_semiring semirings[] = {{TSR_INT64, TSR_ADD_PLUS, TSR_MUL_PAIR}, {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_PAIR},
+                                         {TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR}};
 static uint64_t state;
 
 static int64_t below(int64_t bound)
@@ -100,8 +102,6 @@ static int check(const tsr_product *p, const lists *a, const lists *b, const lis
 static int round_of(int round)
 {
     static lists a, b, m;
-    static const tsr_semiring semirings[] = {{TSR_INT64, TSR_ADD_PLUS, TSR_MUL_PAIR}, {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_PAIR},
-                                             {TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR}};
     const bool narrow = round & 1;
     fill(&a, N, LONGEST, K);
     fill(&b, N, LONGEST, K);
@@ -143,8 +143,6 @@ static void fill_symmetric(lists *l, int64_t holes)
 static int unequal_round(int round)
 {
     static lists a, b, m;
-    static const tsr_semiring semirings[] = {{TSR_INT64, TSR_ADD_PLUS, TSR_MUL_PAIR}, {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_PAIR},
-                                             {TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR}};
     const bool narrow = round & 1, same = round & 2;
     fill_unequal(&a);
     fill_unequal(&b);

@@ -21,7 +21,7 @@ TABLES = [
      'how far their ratios lie from 1 is the noise of this machine. (A few count as forwarded because the one call that is traced tried the '
      'other route, see [routing.md](routing.md).)'),
     ('Before and after the rebuilding: products', 'epyc-2core/house/2026-11-27T1417-2087bde61701.jsonl', ['bench/table.py'],
-     'Two builds in turns, f602176 and one after the rebuilding that [structure.md](structure.md) describes: one thread of a busy machine at real-time '
+     'Two builds in turns, f602176 and one after the rebuilding that [structure.md](structure.md) describes: one thread of a quiet virtual machine at real-time '
      'priority, where two equal builds differ by up to 10 % in a row, more in first calls. Made by `bench/run.py --against`.'),
     ('Before and after the rebuilding: programs', 'epyc-2core/house/2026-11-27T1416-2087bde61701.jsonl', ['bench/pipelines.py', '--markdown'],
      'The programs of `examples/` likewise, the least of eleven processes each. Made by `bench/pipelines.py --against`.'),

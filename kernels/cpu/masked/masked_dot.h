@@ -65,6 +65,8 @@ tsr_md_spread tsr_md_spread_of(tsr_semiring semiring);
 void tsr_md_finish(const tsr_md_job *job, int64_t e, int64_t count);
 /* x and present of the entries [e, e + n) of the mask, whose numbers of products are counts[]. */
 void tsr_md_finish_counts(const tsr_md_job *job, int64_t e, const uint32_t *counts, int64_t n);
+/* The same of one entry; it stays as it is where there is no product or the mask does not let it pass. */
+void tsr_md_finish_count(const tsr_md_job *job, int64_t e, int64_t count);
 /* *product = a[0] (x) b[0]; an operand that mul ignores may be NULL. */
 void tsr_md_one_product(void *product, tsr_semiring semiring, const void *a, const void *b);
 
@@ -74,6 +76,12 @@ int64_t tsr_md_find(const uint8_t *mark, const void *index, bool wide, int64_t b
                     int64_t *found);
 /* First place in the ascending index[begin..end) whose index is >= key. */
 int64_t tsr_md_lower_bound(const void *index, bool wide, int64_t begin, int64_t end, int64_t key);
+/* The same at or after `from`, by doubling steps. */
+int64_t tsr_md_gallop(const void *index, bool wide, int64_t from, int64_t end, int64_t key);
+/* A mark array pays as long as it is not far larger than the operands. */
+bool tsr_md_may_mark(const tsr_md_job *job);
+/* mark[] = value at the indices of a stored vector. */
+void tsr_md_set_marks(uint8_t *mark, const tsr_md_vectors *v, int64_t vector, uint8_t value);
 
 static inline int64_t tsr_md_index(const void *index, bool wide, int64_t e)
 {

@@ -3,12 +3,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/masked/masked_dot_columns.h"
 #include "kernels/cpu/common/chunks.h"
-#include "kernels/cpu/masked/masked_dot_intersect.h"
+#include "kernels/cpu/common/simd.h"
 #include "src/base/split.h"
 
 #include <stdlib.h>
 
-enum { FIRST_ROOM = 1024, AHEAD = 16, NEAR = 8, PARTS_PER_THREAD = 16 };
+enum { FIRST_ROOM = 1024, AHEAD = 16, NEAR = 8, STRIDE = 8, PARTS_PER_THREAD = 16 };
 
 bool tsr_md_defer(tsr_md_deferral *deferral, tsr_md_deferred entry)
 {
@@ -32,7 +32,7 @@ typedef struct columns {
     int nparts, next;
 } columns;
 
-/* By counting: *columns gets all of them. */
+/* By counting: *out gets all of them. */
 static tsr_status order(columns *out, const tsr_md_deferral *deferrals, int threads)
 {
     int64_t *at = calloc((size_t)out->job->b.nvec + 1, sizeof *at);
@@ -51,14 +51,6 @@ static tsr_status order(columns *out, const tsr_md_deferral *deferrals, int thre
     return at && out->list ? TSR_OK : TSR_OUT_OF_MEMORY;
 }
 
-static void finish(const tsr_md_job *job, int64_t e, int64_t count)
-{
-    if (!count || !tsr_md_passes(job, e))
-        return;
-    tsr_md_finish(job, e, count);
-    job->present[e] = 1;
-}
-
 static void ask_ahead(const columns *all, int64_t t, int64_t end)
 {
     const tsr_md_vectors *a = &all->job->a;
@@ -68,28 +60,45 @@ static void ask_ahead(const columns *all, int64_t t, int64_t end)
     __builtin_prefetch(&all->job->present[all->list[near].e], 1);
 }
 
-/* Entries [begin, end) of the list, which meet one list of B. */
-#define COLUMN(T)                                                                                                              \
-    static void column_##T(const columns *all, uint8_t *mark, int64_t begin, int64_t end)                                      \
-    {                                                                                                                          \
-        const tsr_md_vectors *a = &all->job->a, *b = &all->job->b;                                                             \
-        const int64_t c = all->list[begin].c, n = b->p[c + 1] - b->p[c];                                                       \
-        const T *rows = a->i, *list = (const T *)b->i + b->p[c];                                                               \
-        for (int64_t t = 0; t < n; t++)                                                                                        \
-            mark[list[t]] = 1;                                                                                                 \
-        for (int64_t t = begin; t < end; t++) {                                                                                \
-            const int64_t r = all->list[t].r, from = a->p[r];                                                                  \
-            ask_ahead(all, t, end);                                                                                            \
-            finish(all->job, all->list[t].e, sum_down_##T(mark, rows + from, a->p[r + 1] - from, list[0], false));             \
-        }                                                                                                                      \
-        for (int64_t t = 0; t < n; t++)                                                                                        \
-            mark[list[t]] = 0;                                                                                                 \
+/* Marked ones of an ascending list, from its end to `first`, below which nothing is marked. */
+#define SUM(T)                                                                                                               \
+    TSR_INLINE int64_t sum_##T(const uint8_t *restrict mark, const T *restrict list, int64_t n, T first)                     \
+    {                                                                                                                        \
+        int64_t even = 0, odd = 0, t = n;                                                                                    \
+        for (; t >= STRIDE; t -= STRIDE) {                                                                                   \
+            even += mark[list[t - 1]] + mark[list[t - 3]] + mark[list[t - 5]] + mark[list[t - 7]];                           \
+            odd += mark[list[t - 2]] + mark[list[t - 4]] + mark[list[t - 6]] + mark[list[t - 8]];                            \
+            if (list[t - STRIDE] <= first)                                                                                   \
+                return even + odd;                                                                                           \
+        }                                                                                                                    \
+        for (; t > 0; t--)                                                                                                   \
+            even += mark[list[t - 1]];                                                                                       \
+        return even + odd;                                                                                                   \
+    }                                                                                                                        \
+    static void rows_##T(const columns *all, const uint8_t *mark, int64_t begin, int64_t end, T first)                       \
+    {                                                                                                                        \
+        const tsr_md_vectors *a = &all->job->a;                                                                              \
+        for (int64_t t = begin; t < end; t++) {                                                                              \
+            const int64_t r = all->list[t].r, from = a->p[r];                                                                \
+            ask_ahead(all, t, end);                                                                                          \
+            tsr_md_finish_count(all->job, all->list[t].e, sum_##T(mark, (const T *)a->i + from, a->p[r + 1] - from, first)); \
+        }                                                                                                                    \
     }
+SUM(uint32_t)
+SUM(uint64_t)
 
-TSR_MD_SUMS(uint32_t)
-TSR_MD_SUMS(uint64_t)
-COLUMN(uint32_t)
-COLUMN(uint64_t)
+/* Entries [begin, end) of the list, which meet one list of B. */
+static void compute_column(const columns *all, uint8_t *mark, int64_t begin, int64_t end)
+{
+    const tsr_md_vectors *b = &all->job->b;
+    const int64_t c = all->list[begin].c, first = tsr_md_index(b->i, b->wide, b->p[c]);
+    tsr_md_set_marks(mark, b, c, 1);
+    if (b->wide)
+        rows_uint64_t(all, mark, begin, end, (uint64_t)first);
+    else
+        rows_uint32_t(all, mark, begin, end, (uint32_t)first);
+    tsr_md_set_marks(mark, b, c, 0);
+}
 
 static void work(void *context, int64_t thread)
 {
@@ -101,7 +110,7 @@ static void work(void *context, int64_t thread)
             const int64_t begin = t;
             for (; t < end && all->list[t].c == all->list[begin].c; t++)
                 ;
-            (all->job->a.wide ? column_uint64_t : column_uint32_t)(all, all->marks[thread], begin, t);
+            compute_column(all, all->marks[thread], begin, t);
         }
     }
 }

@@ -35,13 +35,19 @@ static void finish_plain(const tsr_md_job *job, int64_t e, const uint32_t *count
     }
 }
 
+void tsr_md_finish_count(const tsr_md_job *job, int64_t e, int64_t count)
+{
+    if (!count || !tsr_md_passes(job, e))
+        return;
+    tsr_md_finish(job, e, count);
+    job->present[e] = 1;
+}
+
 static void finish(const tsr_md_job *job, int64_t e, const uint32_t *counts, int64_t n)
 {
-    for (int64_t t = 0; t < n; t++) {
-        job->present[e + t] = counts[t] != 0 && tsr_md_passes(job, e + t);
-        if (job->present[e + t])
-            tsr_md_finish(job, e + t, counts[t]);
-    }
+    memset(job->present + e, 0, (size_t)n);
+    for (int64_t t = 0; t < n; t++)
+        tsr_md_finish_count(job, e + t, counts[t]);
 }
 
 void tsr_md_finish_counts(const tsr_md_job *job, int64_t e, const uint32_t *counts, int64_t n)

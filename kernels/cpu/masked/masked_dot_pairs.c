@@ -21,7 +21,6 @@
 #define COLUMN_FACTOR 1       /* an entry goes to the columns when |B_c| > factor * |A_r| + margin */
 #define COLUMN_MARGIN 16
 #define SEARCH_FACTOR 16      /* a hub is searched in a partner only that is so many times as long */
-#define MARK_MOST ((int64_t)1 << 31)
 
 /* present[e] while the product is under way; afterwards 0 or 1. */
 enum { BY_ROW = 2, BY_COLUMN = 3, BY_MIRROR = 4 };
@@ -86,19 +85,7 @@ static const void *values_at(const tsr_md_vectors *v, int64_t at, size_t size, i
 
 /* ---- one meeting ---- */
 
-/* First place >= key at or after `from`, by doubling steps. */
-static int64_t gallop(const tsr_md_vectors *v, int64_t from, int64_t end, int64_t key)
-{
-    int64_t step = 1, low = from;
-    while (from + step < end && tsr_md_index(v->i, v->wide, from + step) < key) {
-        low = from + step;
-        step *= 2;
-    }
-    int64_t high = from + step < end ? from + step + 1 : end;
-    return tsr_md_lower_bound(v->i, v->wide, low, high, key);
-}
-
-/* The same from the end: all from there on are >= key. */
+/* As tsr_md_gallop, but from the end: all from there on are >= key. */
 static int64_t gallop_back(const tsr_md_vectors *v, int64_t begin, int64_t end, int64_t key)
 {
     int64_t step = 1;
@@ -112,7 +99,7 @@ static int64_t gallop_back(const tsr_md_vectors *v, int64_t begin, int64_t end, 
 static void trim(const tsr_md_vectors *w, const hub_vector *hub, int64_t *begin, int64_t *end)
 {
     if (tsr_md_index(w->i, w->wide, *begin) < hub->low)
-        *begin = gallop(w, *begin, *end, hub->low);
+        *begin = tsr_md_gallop(w->i, w->wide, *begin, *end, hub->low);
     if (*begin < *end && tsr_md_index(w->i, w->wide, *end - 1) > hub->high)
         *end = gallop_back(w, *begin, *end, hub->high + 1);
 }
@@ -168,7 +155,7 @@ static bool intersect_merging(const tsr_md_job *job, scratch *s, const hub_vecto
     const void *other = values_at(large, large_begin, job->size, &step);
     for (; t < t_end && cursor < large_end; t++) {
         int64_t key = tsr_md_index(small->i, small->wide, t);
-        cursor = gallop(large, cursor, large_end, key);
+        cursor = tsr_md_gallop(large->i, large->wide, cursor, large_end, key);
         if (cursor == large_end || tsr_md_index(large->i, large->wide, cursor) != key)
             continue;
         count++;
@@ -542,13 +529,6 @@ static bool values_vary(const tsr_md_vectors *v)
     return v->x && !v->iso;
 }
 
-/* A mark array pays as long as it is not far larger than the operands. */
-static bool may_mark(const tsr_md_job *job)
-{
-    bool sorted = job->a.sorted && job->b.sorted;
-    return job->k <= MARK_MOST && (!sorted || job->k / 1024 <= job->a.nvals + job->b.nvals + job->m.nvals);
-}
-
 static void free_scratches(scratch *s, int n)
 {
     for (int t = 0; s && t < n; t++) {
@@ -563,7 +543,7 @@ static scratch *new_scratches(const tsr_md_job *job)
 {
     scratch *s = calloc((size_t)job->nthreads, sizeof *s);
     bool dense = job->kind == TSR_MD_FOLD && (values_vary(&job->a) || values_vary(&job->b)), complete = s != NULL;
-    for (int t = 0; complete && may_mark(job) && t < job->nthreads; t++) {
+    for (int t = 0; complete && tsr_md_may_mark(job) && t < job->nthreads; t++) {
         if (job->kind == TSR_MD_COUNT)
             s[t].bits = calloc((size_t)job->k / 32 + 1, sizeof *s[t].bits);
         else
@@ -580,7 +560,7 @@ static scratch *new_scratches(const tsr_md_job *job)
 
 tsr_status tsr_md_dot(tsr_md_job *job)
 {
-    if (!may_mark(job) && !(job->a.sorted && job->b.sorted))
+    if (!tsr_md_may_mark(job) && !(job->a.sorted && job->b.sorted))
         return TSR_DECLINED;
     tsr_md_tasks tasks = {.q = job->m.p, .nvec = job->m.nvec};
     tasks.c = malloc((size_t)(job->m.nvec + 1) * sizeof *tasks.c);

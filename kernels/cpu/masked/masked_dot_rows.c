@@ -3,9 +3,9 @@
  * Nothing is planned before, and no branch depends on what a list holds but the one that ends it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/common/chunks.h"
+#include "kernels/cpu/common/simd.h"
 #include "kernels/cpu/masked/masked_dot.h"
 #include "kernels/cpu/masked/masked_dot_columns.h"
-#include "kernels/cpu/masked/masked_dot_intersect.h"
 #include "src/base/split.h"
 #include "src/format/sparse/format.h"
 
@@ -14,6 +14,7 @@
 enum {
     AHEAD = 16,         /* entries of the mask whose offsets … */
     NEAR = 8,           /* … and whose lists are prefetched */
+    STRIDE = 8,         /* indices of a list that are summed before its end is looked for */
     DEFER_LEAST = 4,    /* a row of fewer indices is searched rather */
     MIRROR_FACTOR = 8,  /* product and mask symmetric: of a pair whose lists differ so much … */
     MIRROR_MARGIN = 16, /* … and so much more, the longer one is marked */
@@ -22,7 +23,6 @@ enum {
     PARTS_PER_THREAD = 64,
     LEAST_PART = 4096   /* entries of the mask */
 };
-#define MARK_MOST ((int64_t)1 << 31)
 
 typedef struct rows {
     const tsr_md_job *job;
@@ -107,10 +107,7 @@ static void fill_mirror(walker *w, int64_t r, int64_t c, int64_t count)
     if (at < 0 || at == m->p[v + 1] || mask_column(job, at) != r)
         return;
     w->unfilled--;
-    if (!count || !tsr_md_passes(job, at))
-        return;
-    tsr_md_finish(job, at, count);
-    job->present[at] = 1;
+    tsr_md_finish_count(job, at, count);
 }
 
 /* ---- lists far longer than their rows ---- */
@@ -128,68 +125,88 @@ static bool may_defer(const tsr_md_job *job)
 
 /* ---- rows ---- */
 
-TSR_MD_SEARCH(uint32_t)
-TSR_MD_SEARCH(uint64_t)
-TSR_MD_SUMS(uint32_t)
-TSR_MD_SUMS(uint64_t)
+/* How many indices of list l of `few` list m of `many` has; `one`: the first in common ends the search. */
+static int64_t search(const tsr_md_vectors *few, int64_t l, const tsr_md_vectors *many, int64_t m, bool one)
+{
+    int64_t count = 0, at = many->p[m];
+    for (int64_t e = few->p[l]; e < few->p[l + 1] && at < many->p[m + 1] && !(one && count); e++) {
+        const int64_t key = tsr_md_index(few->i, few->wide, e);
+        at = tsr_md_gallop(many->i, many->wide, at, many->p[m + 1], key);
+        count += at < many->p[m + 1] && tsr_md_index(many->i, many->wide, at) == key;
+    }
+    return count;
+}
 
-/* Rows whose lists are of one width. */
-#define ROWS(T)                                                                                                                                \
-    TSR_INLINE void marked_##T(walker *w, const T *a, int64_t r, int64_t na, int64_t begin, int64_t end, bool one, bool mirrored)              \
-    {                                                                                                                                          \
-        const tsr_md_job *job = w->job;                                                                                                        \
-        const int64_t *p = job->b.p, last = job->m.nvals - 1;                                                                                  \
-        const T *lists = job->b.i;                                                                                                             \
-        for (int64_t t = 0; t < na; t++)                                                                                                       \
-            w->mark[a[t]] = 1;                                                                                                                 \
-        for (int64_t e = begin; e < end; e++) {                                                                                                \
-            const int64_t c = mask_column(job, e), n = p[c + 1] - p[c];                                                                        \
-            const T *list = lists + p[c];                                                                                                      \
-            __builtin_prefetch(&p[mask_column(job, e + AHEAD < last ? e + AHEAD : last)]);                                                     \
-            __builtin_prefetch(&lists[p[mask_column(job, e + NEAR < last ? e + NEAR : last)]]);                                                \
-            if (mirrored && far_longer(n, na)) {                                                                                               \
-                leave(w);                                                                                                                      \
-                continue;                                                                                                                      \
-            }                                                                                                                                  \
-            if (!mirrored && tsr_is_far_longer(n, na) && defer(w, e, r, c, na)) {                                                              \
-                skip(w);                                                                                                                       \
-                continue;                                                                                                                      \
-            }                                                                                                                                  \
-            const int64_t count = n / TSR_SEARCHED_LIST > na ? search_##T(a, na, list, n, one) : sum_up_##T(w->mark, list, n, a[na - 1], one); \
-            put(w, count);                                                                                                                     \
-            if (mirrored && far_longer(na, n))                                                                                                 \
-                fill_mirror(w, r, c, count);                                                                                                   \
-        }                                                                                                                                      \
-        for (int64_t t = 0; t < na; t++)                                                                                                       \
-            w->mark[a[t]] = 0;                                                                                                                 \
-    }                                                                                                                                          \
-    static void searched_##T(walker *w, const T *a, int64_t r, int64_t na, int64_t begin, int64_t end, bool one)                               \
-    {                                                                                                                                          \
-        const tsr_md_job *job = w->job;                                                                                                        \
-        for (int64_t e = begin; e < end; e++) {                                                                                                \
-            const int64_t c = mask_column(job, e), from = job->b.p[c], n = job->b.p[c + 1] - from;                                             \
-            if (job->mirrored && far_longer(n, na)) {                                                                                          \
-                leave(w);                                                                                                                      \
-                continue;                                                                                                                      \
-            }                                                                                                                                  \
-            const int64_t count = search_##T((const T *)job->b.i + from, n, a, na, one);                                                       \
-            put(w, count);                                                                                                                     \
-            if (job->mirrored && far_longer(na, n))                                                                                            \
-                fill_mirror(w, r, c, count);                                                                                                   \
-        }                                                                                                                                      \
-    }                                                                                                                                          \
-    static void row_##T(walker *w, int64_t r, int64_t begin, int64_t end)                                                                      \
-    {                                                                                                                                          \
-        const tsr_md_vectors *a = &w->job->a;                                                                                                  \
-        const T *list = (const T *)a->i + a->p[r];                                                                                             \
-        const int64_t na = a->p[r + 1] - a->p[r];                                                                                              \
-        const bool one = w->job->kind == TSR_MD_EXISTS;                                                                                        \
-        if (na == 0 || !marking_pays(w->job, na, begin, end))                                                                                  \
-            searched_##T(w, list, r, na, begin, end, one);                                                                                     \
-        else if (one || w->job->mirrored)                                                                                                      \
-            marked_##T(w, list, r, na, begin, end, one, w->job->mirrored);                                                                     \
-        else                                                                                                                                   \
-            marked_##T(w, list, r, na, begin, end, false, false);                                                                              \
+static void searched(walker *w, int64_t r, int64_t begin, int64_t end, bool one)
+{
+    const tsr_md_job *job = w->job;
+    const int64_t na = job->a.p[r + 1] - job->a.p[r];
+    for (int64_t e = begin; e < end; e++) {
+        const int64_t c = mask_column(job, e), n = job->b.p[c + 1] - job->b.p[c];
+        if (job->mirrored && far_longer(n, na)) {
+            leave(w);
+            continue;
+        }
+        const int64_t count = search(&job->b, c, &job->a, r, one);
+        put(w, count);
+        if (job->mirrored && far_longer(na, n))
+            fill_mirror(w, r, c, count);
+    }
+}
+
+/* Rows whose lists are of one width.  sum: the marked ones of an ascending list, up to `last`, beyond which nothing is marked. */
+#define ROWS(T)                                                                                                                                 \
+    TSR_INLINE int64_t sum_##T(const uint8_t *restrict mark, const T *restrict list, int64_t n, T last, bool one)                               \
+    {                                                                                                                                           \
+        int64_t even = 0, odd = 0, t = 0;                                                                                                       \
+        for (; t + STRIDE <= n; t += STRIDE) {                                                                                                  \
+            even += mark[list[t]] + mark[list[t + 2]] + mark[list[t + 4]] + mark[list[t + 6]];                                                  \
+            odd += mark[list[t + 1]] + mark[list[t + 3]] + mark[list[t + 5]] + mark[list[t + 7]];                                               \
+            if (list[t + STRIDE - 1] >= last || (one && even + odd))                                                                            \
+                return even + odd;                                                                                                              \
+        }                                                                                                                                       \
+        for (; t < n; t++)                                                                                                                      \
+            even += mark[list[t]];                                                                                                              \
+        return even + odd;                                                                                                                      \
+    }                                                                                                                                           \
+    TSR_INLINE void marked_##T(walker *w, const T *a, int64_t r, int64_t na, int64_t begin, int64_t end, bool one, bool mirrored)               \
+    {                                                                                                                                           \
+        const tsr_md_job *job = w->job;                                                                                                         \
+        const int64_t *p = job->b.p, last = job->m.nvals - 1;                                                                                   \
+        const T *lists = job->b.i;                                                                                                              \
+        tsr_md_set_marks(w->mark, &job->a, r, 1);                                                                                               \
+        for (int64_t e = begin; e < end; e++) {                                                                                                 \
+            const int64_t c = mask_column(job, e), n = p[c + 1] - p[c];                                                                         \
+            const T *list = lists + p[c];                                                                                                       \
+            __builtin_prefetch(&p[mask_column(job, e + AHEAD < last ? e + AHEAD : last)]);                                                      \
+            __builtin_prefetch(&lists[p[mask_column(job, e + NEAR < last ? e + NEAR : last)]]);                                                 \
+            if (mirrored && far_longer(n, na)) {                                                                                                \
+                leave(w);                                                                                                                       \
+                continue;                                                                                                                       \
+            }                                                                                                                                   \
+            if (!mirrored && tsr_is_far_longer(n, na) && defer(w, e, r, c, na)) {                                                               \
+                skip(w);                                                                                                                        \
+                continue;                                                                                                                       \
+            }                                                                                                                                   \
+            const int64_t count = n / TSR_SEARCHED_LIST > na ? search(&job->a, r, &job->b, c, one) : sum_##T(w->mark, list, n, a[na - 1], one); \
+            put(w, count);                                                                                                                      \
+            if (mirrored && far_longer(na, n))                                                                                                  \
+                fill_mirror(w, r, c, count);                                                                                                    \
+        }                                                                                                                                       \
+        tsr_md_set_marks(w->mark, &job->a, r, 0);                                                                                               \
+    }                                                                                                                                           \
+    static void row_##T(walker *w, int64_t r, int64_t begin, int64_t end)                                                                       \
+    {                                                                                                                                           \
+        const tsr_md_vectors *a = &w->job->a;                                                                                                   \
+        const T *list = (const T *)a->i + a->p[r];                                                                                              \
+        const int64_t na = a->p[r + 1] - a->p[r];                                                                                               \
+        const bool one = w->job->kind == TSR_MD_EXISTS;                                                                                         \
+        if (na == 0 || !marking_pays(w->job, na, begin, end))                                                                                   \
+            searched(w, r, begin, end, one);                                                                                                    \
+        else if (one || w->job->mirrored)                                                                                                       \
+            marked_##T(w, list, r, na, begin, end, one, w->job->mirrored);                                                                      \
+        else                                                                                                                                    \
+            marked_##T(w, list, r, na, begin, end, false, false);                                                                               \
     }
 
 ROWS(uint32_t)
@@ -243,8 +260,7 @@ static tsr_status new_scratch(rows *all, int threads)
 bool tsr_md_rows_pay(const tsr_md_job *job)
 {
     const tsr_md_vectors *a = &job->a, *b = &job->b;
-    return job->kind != TSR_MD_FOLD && a->sorted && b->sorted && !a->h && !b->h && a->wide == b->wide && job->k <= MARK_MOST &&
-           job->k / 1024 <= a->nvals + b->nvals + job->m.nvals;
+    return job->kind != TSR_MD_FOLD && a->sorted && b->sorted && !a->h && !b->h && a->wide == b->wide && tsr_md_may_mark(job);
 }
 
 tsr_status tsr_md_rows(tsr_md_job *job)

@@ -48,3 +48,28 @@ int64_t tsr_md_lower_bound(const void *index, bool wide, int64_t begin, int64_t 
 {
     return wide ? lower_bound_wide(index, begin, end, key) : lower_bound_narrow(index, begin, end, key);
 }
+
+int64_t tsr_md_gallop(const void *index, bool wide, int64_t from, int64_t end, int64_t key)
+{
+    int64_t step = 1, low = from;
+    while (from + step < end && tsr_md_index(index, wide, from + step) < key) {
+        low = from + step;
+        step *= 2;
+    }
+    const int64_t high = from + step < end ? from + step + 1 : end;
+    return tsr_md_lower_bound(index, wide, low, high, key);
+}
+
+#define MARK_MOST ((int64_t)1 << 31)
+
+bool tsr_md_may_mark(const tsr_md_job *job)
+{
+    const bool sorted = job->a.sorted && job->b.sorted;
+    return job->k <= MARK_MOST && (!sorted || job->k / 1024 <= job->a.nvals + job->b.nvals + job->m.nvals);
+}
+
+void tsr_md_set_marks(uint8_t *mark, const tsr_md_vectors *v, int64_t vector, uint8_t value)
+{
+    for (int64_t e = v->p[vector]; e < v->p[vector + 1]; e++)
+        mark[tsr_md_index(v->i, v->wide, e)] = value;
+}

@@ -1,5 +1,6 @@
 /* Which results of elementwise operations are iso: those that are with SuiteSparse 7.4.0.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <string.h>
 
 #include "src/base/types.h"
@@ -248,16 +249,6 @@ static bool passes_one(const tsr_elementwise *e)
 /* Of how many entries at most is looked whether T has one alone?  Operands of more are not downloaded for that. */
 enum { FEW_ENTRIES = 64 };
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 /* Places that the mask lets pass, at least and at most. */
 static void count_passing(double *least, double *most, const tsr_elementwise *e)
 {
@@ -273,14 +264,14 @@ static bool may_have_one(const tsr_elementwise *e)
         return false;
     const double all = (double)e->nrows * (double)e->ncols;
     const double x = e->x.given ? present(&e->x) : all, y = e->y.given ? present(&e->y) : all;
-    double least = e->step.unite ? larger(x, y) : larger(0, x + y - all), most = e->step.unite ? smaller(x + y, all) : smaller(x, y);
+    double least = e->step.unite ? fmax(x, y) : fmax(0, x + y - all), most = e->step.unite ? fmin(x + y, all) : fmin(x, y);
     if (e->step.select)
         least = 0;
     if (is_under_mask(e)) {
         double from, to;
         count_passing(&from, &to, e);
-        least = larger(0, least + from - all);
-        most = smaller(most, to);
+        least = fmax(0, least + from - all);
+        most = fmin(most, to);
     }
     return least <= 1 && 1 <= most && most <= FEW_ENTRIES;
 }
