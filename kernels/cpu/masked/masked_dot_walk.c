@@ -68,8 +68,15 @@ bool tsr_md_may_mark(const tsr_md_job *job)
     return job->k <= MARK_MOST && (!sorted || job->k / 1024 <= job->a.nvals + job->b.nvals + job->m.nvals);
 }
 
-void tsr_md_set_marks(uint8_t *mark, const tsr_md_vectors *v, int64_t vector, uint8_t value)
+void tsr_md_set_marks(uint8_t *restrict mark, const tsr_md_vectors *v, int64_t vector, uint8_t value)
 {
-    for (int64_t e = v->p[vector]; e < v->p[vector + 1]; e++)
-        mark[tsr_md_index(v->i, v->wide, e)] = value;
+    const int64_t begin = v->p[vector], end = v->p[vector + 1];
+    const int64_t *wide = v->i;
+    const uint32_t *narrow = v->i;
+    if (v->wide)
+        for (int64_t e = begin; e < end; e++)
+            mark[wide[e]] = value;
+    else
+        for (int64_t e = begin; e < end; e++)
+            mark[narrow[e]] = value;
 }
