@@ -29,6 +29,7 @@ PLAIN = 'plain'
 FEWEST = 3  # turns of a cell, also beyond its budget
 ROUNDING = 1e-4  # of answers in FP32
 MOST = 1.02  # instructions over those of plain SuiteSparse
+HEAD = 16  # calls whose times a record has one by one
 CLOCK = 2.0  # ms that a single call takes at least to be compared: drivers print tenths
 # trial: seconds of one call; answer: what must agree; stop: nothing behind this line is of interest; whole: never fewer calls, as what
 # must agree is printed behind the last one; function: what --instructions counts.
@@ -176,6 +177,11 @@ def later(process):
     return statistics.mean(process.seconds[len(process.seconds) // 2:])
 
 
+def from_third(process):
+    """Mean of a process's calls from the third on; of its last one if there are fewer."""
+    return statistics.mean(process.seconds[2:] or process.seconds[-1:])
+
+
 def row_of(cell, done):
     """The record of a cell; done: the processes of every side, plain first."""
     sides, first = list(done), list(done)[1]
@@ -183,12 +189,14 @@ def row_of(cell, done):
            'calls': len(done['plain'][0].seconds)}
     if '{delta}' in cell.driver.arguments:
         row['delta'] = int(cell.graph.delta)
-    for key, figure in (('', lambda process: statistics.mean(process.seconds)), ('_first', lambda process: process.seconds[0]), ('_later', later),
-                        ('_cpu', lambda process: process.cpu / len(process.seconds)), ('_whole_cpu', lambda process: process.whole_cpu)):
+    for key, figure in (('', lambda process: statistics.mean(process.seconds)), ('_first', lambda process: process.seconds[0]),
+                        ('_third', from_third), ('_later', later), ('_cpu', lambda process: process.cpu / len(process.seconds)),
+                        ('_whole_cpu', lambda process: process.whole_cpu)):
         times = {side: [round(1e3 * figure(process), 4) for process in done[side]] for side in sides}
         row.update({f'{side}{key}_ms': times[side] for side in sides})
         for side in sides[1:]:
             row['ratio' + ('' if side == first else '_' + side) + key] = ratio(times[PLAIN], times[side], CLOCK if key == '_first' else 0)
+    row.update({f'{side}_head_ms': [[round(1e3 * seconds, 3) for seconds in process.seconds[:HEAD]] for process in done[side]] for side in sides})
     row['same'] = same([process for side in sides for process in done[side]])
     if not row['same']:
         row['answers'] = {side: done[side][0].answers for side in sides}

@@ -112,6 +112,10 @@ class Parsing(unittest.TestCase):
                           ({'ratio_instructions': 1.021}, True), ({'failed': 'why'}, False)):
             self.assertEqual(clients.below(row, .97), slow, row)
 
+    def test_calls_from_the_third_on(self):
+        for seconds, mean in (([9.0, 9.0, 1.0, 2.0], 1.5), ([9.0, 8.0], 8.0), ([7.0], 7.0)):
+            self.assertEqual(clients.from_third(clients.Process(seconds, [], 0, 0, True)), mean)
+
     def test_later_calls_are_the_second_half(self):
         self.assertEqual(clients.later(clients.Process([9.0, 9.0, 1.0, 2.0, 3.0], [], 0, 0, True)), (1.0 + 2.0 + 3.0) / 3)
 
@@ -192,6 +196,7 @@ class Running(unittest.TestCase):
         rows = self.run_with('time=0.008', '--turns', '3', '--threads', '1', '--modes', 'gpu,auto', '--calls', 'tc:1', '--least', '.4')[2]
         row = rows[0]
         self.assertEqual((row['calls'], row['plain_ms'], row['gpu_ms'], row['auto_ms']), (1, [4.0] * 3, [4.0] * 3, [8.0] * 3))
+        self.assertEqual((row['auto_head_ms'], row['ratio_third']), ([[8.0]] * 3, 1.0))
         self.assertEqual((row['ratio'], row['ratio_later'], row['ratio_auto'], row['ratio_auto_later']), (1.0, 1.0, .5, .5))
 
     def test_different(self):

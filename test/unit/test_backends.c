@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "src/engine/call/clock.h"
 #include "src/engine/product/decide.h"
 #include "src/engine/product/execute.h"
 #include "src/policy/history/stay_history.h"
@@ -261,6 +262,7 @@ static void gpu_starts_when_time_was_lost(void)
 {
     const double some = 0.24 * TSR_GPU_START_BESIDE_MS;
     tsr_record *record = tsr_record_new();
+    tsr_engine_run_begins();
     for (int calls = 0; calls < 100; calls++)
         REQUIRE(!pulled(record, 0) && !pushed(record));
     for (int calls = 0; calls < 4; calls++)
@@ -392,6 +394,7 @@ static void gpu_starts_when_times_say_so(void)
     r.product.a.type = r.product.b.type = TSR_INT64;
     r.product.a.nvals = 1000 * 1000;
     r.may_forward = true;
+    tsr_engine_run_begins();
     tsr_engine_decide(&r, &d);
     REQUIRE(!on_gpu(&d) && d.timing && d.expected_ms > 0 && d.expected_ms < 50);
     tsr_engine_learn(&d, 1000, d.expected_ms);
@@ -401,9 +404,20 @@ static void gpu_starts_when_times_say_so(void)
     REQUIRE(is_started_soon(5000));
 }
 
+/* What a long run does not notice need not be lost first. */
+static void gpu_starts_sooner_in_a_long_run(void)
+{
+    const double short_run = 100, long_run = 2 * TSR_GPU_START_BESIDE_MS / TSR_GPU_START_SHARE;
+    REQUIRE(tsr_start_pays(TSR_GPU_START_LEAST_MS / 2, 0, long_run) == TSR_START_NOT);
+    REQUIRE(tsr_start_pays(TSR_GPU_START_LEAST_MS, 0, short_run) == TSR_START_NOT);
+    REQUIRE(tsr_start_pays(0, 0, long_run) == TSR_START_NOT);
+    REQUIRE(tsr_start_pays(0.1, 0, long_run) == TSR_START_AHEAD);
+}
+
 static void test_start(void **state)
 {
     (void)state;
+    assert_int_equal(with_plugin(plugins[0], gpu_starts_sooner_in_a_long_run).code, 0);
     assert_int_equal(with_plugin(plugins[0], gpu_starts_when_it_pays).code, 0);
     assert_int_equal(with_plugin(plugins[0], gpu_starts_when_much_is_expected).code, 0);
     assert_int_equal(with_plugin(plugins[0], gpu_starts_when_time_was_lost).code, 0);

@@ -17,6 +17,18 @@ double tsr_engine_clock_ms(void)
     return ms_of(CLOCK_MONOTONIC);
 }
 
+static double began_ms;
+
+__attribute__((constructor)) void tsr_engine_run_begins(void)
+{
+    began_ms = tsr_engine_clock_ms();
+}
+
+double tsr_engine_run_ms(void)
+{
+    return tsr_engine_clock_ms() - began_ms;
+}
+
 double tsr_engine_busy_ms(void)
 {
     return ms_of(CLOCK_THREAD_CPUTIME_ID);

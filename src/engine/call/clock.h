@@ -5,6 +5,10 @@
 
 double tsr_engine_clock_ms(void);
 
+/* How long the program has run with the library, by the clock.  Tests let it begin anew. */
+double tsr_engine_run_ms(void);
+void tsr_engine_run_begins(void);
+
 /* When work began: by the clock, and the CPU time of this thread and of all. */
 typedef struct tsr_stopwatch {
     double clock_ms, thread_ms, process_ms;

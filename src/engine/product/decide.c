@@ -166,8 +166,9 @@ static double settled_ms(const tsr_features *f, bool dense)
     return tsr_predict_gpu_ms(&g);
 }
 
-bool tsr_engine_starts_gpu(tsr_start start)
+bool tsr_engine_starts_gpu(double gain_ms, double expected_calls)
 {
+    const tsr_start start = tsr_start_pays(gain_ms, expected_calls, tsr_engine_run_ms());
     if (start == TSR_START_AHEAD)
         tsr_backend_gpu_start();
     return start == TSR_START_NOW || tsr_backend_gpu_asked();
@@ -181,7 +182,7 @@ static double started_ms(const tsr_call *call, const tsr_features *f)
 
 static bool start_pays(const tsr_call *call, const tsr_features *f, double base)
 {
-    return tsr_engine_starts_gpu(tsr_start_pays(base - started_ms(call, f), call->expected_calls));
+    return tsr_engine_starts_gpu(base - started_ms(call, f), call->expected_calls);
 }
 
 /* Is the GPU wanted for a product that takes `base` ms without? */
@@ -349,7 +350,7 @@ static bool searches(const tsr_call *call, const tsr_features *f)
 /* Of a product that is done: however much it was, nobody waits for the start. */
 static void start_for(double gain)
 {
-    if (!tsr_backend_gpu_asked() && tsr_start_pays(gain, 0) != TSR_START_NOT)
+    if (!tsr_backend_gpu_asked() && tsr_start_pays(gain, 0, tsr_engine_run_ms()) != TSR_START_NOT)
         tsr_backend_gpu_start();
 }
 

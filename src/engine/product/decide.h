@@ -23,8 +23,8 @@ void tsr_engine_decide(const tsr_call *call, tsr_decision *decision);
 /* Would a GPU that has nothing of two full matrices multiply them sooner?  Counts towards starting it. */
 bool tsr_engine_gpu_multiplies(const tsr_call *call);
 
-/* Does the GPU run, or does the product wait until it does? */
-bool tsr_engine_starts_gpu(tsr_start start);
+/* A product would gain so many ms on a GPU that runs.  Does one run, or does the product wait until it does?  Counts towards starting it. */
+bool tsr_engine_starts_gpu(double gain_ms, double expected_calls);
 
 /* What a product of this decision took in the end, from call to return, whoever computed it; busy: of that, what this thread computed. */
 void tsr_engine_learn(const tsr_decision *decision, double ms, double busy_ms);

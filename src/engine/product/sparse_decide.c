@@ -107,7 +107,7 @@ static bool gpu_is_wanted(double other, double gain, double expected_calls)
         return false;
     if (config->mode == TSR_MODE_GPU || config->eager)
         return true;
-    return other >= TSR_GPU_LEAST_MS && (tsr_backend_gpu_asked() || tsr_engine_starts_gpu(tsr_start_pays(gain, expected_calls)));
+    return other >= TSR_GPU_LEAST_MS && (tsr_backend_gpu_asked() || tsr_engine_starts_gpu(gain, expected_calls));
 }
 
 /* The GPU, if it may compute what takes `other` ms elsewhere. */

@@ -2,11 +2,18 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/policy/history/start_history.h"
 
+#include <math.h>
 #include <pthread.h>
 
 #include "src/policy/price/gpu_price.h"
 
-tsr_start tsr_start_pays(double gain_ms, double expected_calls)
+/* What must have been lost. */
+static double beside_ms(double run_ms)
+{
+    return fmax(TSR_GPU_START_BESIDE_MS - TSR_GPU_START_SHARE * run_ms, TSR_GPU_START_LEAST_MS);
+}
+
+tsr_start tsr_start_pays(double gain_ms, double expected_calls, double run_ms)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static double lost;
@@ -16,7 +23,7 @@ tsr_start tsr_start_pays(double gain_ms, double expected_calls)
         return TSR_START_NOW;
     pthread_mutex_lock(&lock);
     lost += gain_ms;
-    const bool ahead = lost >= TSR_GPU_START_BESIDE_MS;
+    const bool ahead = lost >= beside_ms(run_ms);
     pthread_mutex_unlock(&lock);
     return ahead ? TSR_START_AHEAD : TSR_START_NOT;
 }

@@ -10,7 +10,8 @@ typedef enum tsr_start {
 } tsr_start;
 
 /* A product would gain so many ms on a GPU that runs.  To start it costs as much as many products gain.  It is started beside the program
- * when as much has been lost without it (ski-rental); at once by a product that gains as much, or is expected often enough. */
-tsr_start tsr_start_pays(double gain_ms, double expected_calls);
+ * when as much has been lost without it (ski-rental); at once by a product that gains as much, or is expected often enough.  A program that
+ * has run for run_ms can spare a part of what the start takes from it (TSR_GPU_START_SHARE). */
+tsr_start tsr_start_pays(double gain_ms, double expected_calls, double run_ms);
 
 #endif

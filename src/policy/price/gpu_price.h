@@ -14,6 +14,9 @@
 /* Beside the program: what that takes from it, whose pages wait for the driver's, and its end, which comes later (H200, 16 threads: a process
  * of .4 s takes .5). */
 #define TSR_GPU_START_BESIDE_MS 100.0
+/* Of the time that a program has run already: nobody notices that much.  Something must have been lost in any case. */
+#define TSR_GPU_START_SHARE 0.03
+#define TSR_GPU_START_LEAST_MS 4.0
 
 double tsr_predict_gpu_ms(const tsr_features *f);      /* B and C across PCIe, and A unless a_on_device */
 double tsr_predict_download_ms(const tsr_features *f); /* B, which only the GPU has, is downloaded for another route */
