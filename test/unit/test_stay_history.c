@@ -59,6 +59,18 @@ static void test_what_gains_moves_and_stays(void **state)
     assert_true(tsr_stay_on_device(l.key));
 }
 
+/* 8 + 4 * 50 ms, of which each misses 45: a few long products are enough. */
+static void test_long_products_move_soon(void **state)
+{
+    (void)state;
+    loop l = {.key = 7};
+    while (!turn(&l, 50, 5, 45))
+        assert_true(l.calls < 100);
+    assert_in_range(l.calls, TSR_STAY_KNOWN + 1, TSR_STAY_KNOWN + 2);
+    go_on(&l, 100, 50, 5, 45);
+    assert_int_equal(l.moves, 1);
+}
+
 static void test_without_a_gain_nothing_moves(void **state)
 {
     (void)state;
@@ -146,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_what_gains_moves_and_stays, forget),
+        cmocka_unit_test_setup(test_long_products_move_soon, forget),
         cmocka_unit_test_setup(test_without_a_gain_nothing_moves, forget),
         cmocka_unit_test_setup(test_a_loss_ends_soon_and_does_not_repeat, forget),
         cmocka_unit_test_setup(test_a_draw_goes_back, forget),

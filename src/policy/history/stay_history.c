@@ -42,15 +42,16 @@ static bool complete(const intervals *all)
     return all->count >= TSR_STAY_WINDOW;
 }
 
-/* The longest of them does not count. */
+/* Of two at least.  The longest of them does not count. */
 static double typical(const intervals *all)
 {
+    const int count = all->count < TSR_STAY_WINDOW ? (int)all->count : TSR_STAY_WINDOW;
     double sum = 0, longest = 0;
-    for (int k = 0; k < TSR_STAY_WINDOW; k++) {
+    for (int k = 0; k < count; k++) {
         sum += all->ms[k];
         longest = all->ms[k] > longest ? all->ms[k] : longest;
     }
-    return (sum - longest) / (TSR_STAY_WINDOW - 1);
+    return (sum - longest) / (count - 1);
 }
 
 /* ---- moves ---- */
@@ -135,7 +136,7 @@ void tsr_stay_lost_time(uint64_t key, double gain_ms, double move_ms)
     loop *l = tsr_history_entry(&history, key);
     l->lost_ms = fmax(l->lost_ms + gain_ms, 0);
     l->move_ms = move_ms;
-    if (!l->on_device && complete(&l->host) && l->lost_ms >= patience(l) * risk_ms(l))
+    if (!l->on_device && l->host.count >= TSR_STAY_KNOWN && l->lost_ms >= patience(l) * risk_ms(l))
         move_to_device(l);
 }
 

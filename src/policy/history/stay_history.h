@@ -14,6 +14,8 @@
 
 /* Measured intervals that are compared, and the first ones on the device, which are not: they move things. */
 #define TSR_STAY_WINDOW 8
+/* Intervals on the host that are known before a loop moves: of a program whose products take 50 ms each eight are most of a second. */
+#define TSR_STAY_KNOWN 4
 #define TSR_STAY_MOVING 2
 /* What a trial may cost beside the move, in intervals on the host.  A loop that returned tries again when it has lost so many times more. */
 #define TSR_STAY_RISK 4.0
