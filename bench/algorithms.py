@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Time bench/algorithms.c, compiled by hand with a built LAGraph, on graphs: processes plain and with Tessera preloaded take turns.
 
-A row for each graph and algorithm: medians over turns of the mean call and of the first one, by the clock and in CPU time, plain over auto.
+A row for each graph and algorithm: medians over turns of the mean call, of the first one and of the second half of the calls, by the clock
+and in CPU time, plain over each mode (the first one's ratios without its name).
 Algorithms that take longer than --longest seconds plain are left out, and named.  The exit status is 1 when answers differ or a process
 fails.
 SPDX-License-Identifier: Apache-2.0"""
@@ -16,7 +17,7 @@ import sys
 import record
 
 SCHEMA = 'algorithms/1'
-SIDES = ('plain', 'auto')
+PLAIN = 'plain'
 CALL = re.compile(r'^([\d.]+) ([\d.]+) (\S+)$', re.M)
 ROUNDING = 1e-6  # of answers, sums in FP64
 
@@ -43,27 +44,35 @@ def figures(processes):
     """Milliseconds: of the mean call and of the first, by the clock and in CPU time."""
     means = [[statistics.mean(call[k] for call in calls) for calls in processes] for k in (0, 1)]
     first = [[calls[0][k] for calls in processes] for k in (0, 1)]
+    later = [statistics.mean(call[0] for call in calls[len(calls) // 2:]) for calls in processes]
     return {key: round(1e3 * statistics.median(values), 4)
-            for key, values in (('ms', means[0]), ('cpu_ms', means[1]), ('first_ms', first[0]), ('first_cpu_ms', first[1]))}
+            for key, values in (('ms', means[0]), ('cpu_ms', means[1]), ('first_ms', first[0]), ('first_cpu_ms', first[1]), ('later_ms', later))}
+
+
+def ratios(row, mode, suffix):
+    """Plain over a mode."""
+    return {f'ratio{suffix}{key}': round(row[f'plain{key}_ms'] / max(row[f'{mode}{key}_ms'], 1e-6), 3)
+            for key in ('', '_cpu', '_first_cpu', '_later')}
 
 
 def measure(options, graph, name):
     row = {'graph': os.path.splitext(os.path.basename(graph))[0], 'algorithm': name, 'threads': options.threads}
     try:
-        done = {side: [] for side in SIDES}
+        sides = (PLAIN, *options.modes)
+        done = {side: [] for side in sides}
         for turn in range(options.turns):
-            for side in SIDES if turn % 2 == 0 else SIDES[::-1]:
+            for side in sides if turn % 2 == 0 else sides[::-1]:
                 done[side].append(run(options, graph, name, side))
     except subprocess.TimeoutExpired:
         return row | {'left_out': 'takes long'}
     except RuntimeError as error:
         return row | {'failed': str(error)}
     row['calls'] = len(done['plain'][0])
-    for side in SIDES:
+    for side in sides:
         row.update({f'{side}_{key}': value for key, value in figures(done[side]).items()})
-    row.update({f'ratio_{key}': round(row[f'plain_{key}_ms'] / max(row[f'auto_{key}_ms'], 1e-6), 3) for key in ('cpu', 'first_cpu')})
-    row['ratio'] = round(row['plain_ms'] / max(row['auto_ms'], 1e-6), 3)
-    answers = [call[2] for side in SIDES for calls in done[side] for call in calls]
+    for mode in options.modes:
+        row.update(ratios(row, mode, '' if mode == options.modes[0] else '_' + mode))
+    answers = [call[2] for side in sides for calls in done[side] for call in calls]
     row['same'] = all(agree(answers[0], answer) for answer in answers)
     return row
 
@@ -72,8 +81,10 @@ def describe(row):
     head = f"{row['graph'][:18]:18} {row['algorithm']:24}"
     if 'ratio' not in row:
         return f"{head} {row.get('failed') or row['left_out']}"
-    return (f"{head} {row['plain_cpu_ms']:10.2f} {row['auto_cpu_ms']:10.2f} ms CPU {row['ratio_cpu']:6.2f} first {row['ratio_first_cpu']:6.2f} "
-            f"clock {row['ratio']:6.2f} calls {row['calls']}{'' if row['same'] else ' DIFFERENT'}")
+    later = ' '.join(f"{key.removeprefix('ratio').removesuffix('later').strip('_') or 'later'} {value:.2f}" for key, value in row.items()
+                     if key.endswith('_later'))
+    return (f"{head} {row['plain_ms']:10.2f} ms CPU {row['ratio_cpu']:6.2f} first {row['ratio_first_cpu']:6.2f} "
+            f"clock {row['ratio']:6.2f} {later} calls {row['calls']}{'' if row['same'] else ' DIFFERENT'}")
 
 
 def main():
@@ -82,6 +93,7 @@ def main():
     parser.add_argument('--library', default=os.path.join(record.ROOT, 'build/src/graphblas/libtessera.so'), help='to preload')
     parser.add_argument('--graphs', nargs='+', required=True, metavar='FILE.grb', help='of bench/gap_graphs.py')
     parser.add_argument('--only', type=lambda text: text.split(','), help='algorithms, with commas; default: all')
+    parser.add_argument('--modes', type=lambda text: text.split(','), default=['auto'], help='values of TESSERA_MODE beside plain, with commas')
     parser.add_argument('--threads', type=int, default=1)
     parser.add_argument('--turns', type=int, default=3)
     parser.add_argument('--seconds', type=float, default=.3, help='of calls in one process')
