@@ -91,6 +91,9 @@ static inline int64_t tsr_push_start(const tsr_push *p, int64_t k) { return tsr_
 /* Multiply-adds, counted until `most` are passed.  The offsets that it reads are in the cache afterwards. */
 int64_t tsr_push_work(const tsr_push *push, int64_t most);
 
+/* With so many multiply-adds: are all vectors pushed together, by all threads?  Otherwise each by one thread. */
+bool tsr_push_is_joint(const tsr_push *push, int64_t work);
+
 /* TSR_DECLINED: a type, operator or format from elsewhere; TSR_OUT_OF_MEMORY: nothing is held. */
 tsr_status tsr_cpu_push(const tsr_push *push, int64_t work, tsr_few *result);
 tsr_status tsr_ref_push(const tsr_push *push, int64_t work, tsr_few *result); /* sorted */
@@ -138,6 +141,7 @@ bool tsr_cpu_few_scatter(const tsr_few_step *step, const tsr_few *t, int8_t *b, 
 /* The CPU backend's (tsr_backend_host). */
 typedef struct tsr_few_kernels {
     int64_t (*push_work)(const tsr_push *push, int64_t most);
+    bool (*push_is_joint)(const tsr_push *push, int64_t work);
     tsr_status (*push)(const tsr_push *push, int64_t work, tsr_few *result);
     int64_t (*pull)(const tsr_push *pull, int8_t *b, void *x);
     bool (*step_takes)(const tsr_few_step *step);

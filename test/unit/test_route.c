@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "src/policy/price/few.h"
 #include "src/policy/price/gpu_price.h"
 
 static tsr_features base(tsr_op op)
@@ -435,6 +436,21 @@ static void test_a_hub_is_met(void **state)
 }
 
 /* Sparse times sparse: the GPU's launches and the bus against the threads of the host. */
+/* SuiteSparse takes a thread for each 65536 steps; ours, a vector each, or all of them together. */
+static void test_pushes_by_many_threads(void **state)
+{
+    (void)state;
+    const tsr_push_features one_by_one = {.work = 64 * 65536, .vectors = 4, .nthreads = 16};
+    tsr_push_features joint = one_by_one, few_threads = one_by_one, small = one_by_one;
+    joint.joint = true;
+    few_threads.nthreads = 8;
+    small.work = 4 * 65536;
+    assert_false(tsr_push_pays(&one_by_one));
+    assert_true(tsr_push_pays(&joint));
+    assert_true(tsr_push_pays(&few_threads));
+    assert_true(tsr_push_pays(&small));
+}
+
 static void test_sparse_products(void **state)
 {
     (void)state;
@@ -468,7 +484,7 @@ int main(void)
         cmocka_unit_test(test_gathers_beyond_the_caches), cmocka_unit_test(test_settled_loops), cmocka_unit_test(test_full_matrices),
         cmocka_unit_test(test_a_cast_is_not_free),     cmocka_unit_test(test_ski_rental_is_two_competitive),
         cmocka_unit_test(test_expected_calls_decide_at_once),
-        cmocka_unit_test(test_sparse_products), cmocka_unit_test(test_sddmm_without_dots),     cmocka_unit_test(test_a_sparse_vector),
+        cmocka_unit_test(test_pushes_by_many_threads), cmocka_unit_test(test_sparse_products), cmocka_unit_test(test_sddmm_without_dots),     cmocka_unit_test(test_a_sparse_vector),
         cmocka_unit_test(test_a_sparse_narrow_matrix),
         cmocka_unit_test(test_the_gpu_pays_for_the_bus), cmocka_unit_test(test_lists_are_looked_at),
         cmocka_unit_test(test_masked_products_of_graphs), cmocka_unit_test(test_dots_by_their_merges),

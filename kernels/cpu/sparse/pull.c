@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/cpu/sparse/gate.h"
+#include "kernels/cpu/sparse/open.h"
 #include "kernels/cpu/sparse/products.h"
 #include "kernels/cpu/sparse/scratch.h"
 
@@ -24,42 +24,6 @@ typedef struct bundle {
     int8_t *b;
     void *x;
 } bundle;
-
-/* ---- what passes ---- */
-
-static void open_listed(const bundle *w, int64_t r)
-{
-    const tsr_view *m = w->p->mask;
-    const bool valued = tsr_mask_has_values(w->p);
-    const uint8_t bit = (uint8_t)(1U << r);
-    const int64_t *i = m->i;
-    for (int64_t t = m->p[r]; t < m->p[r + 1]; t++)
-        if (!valued || tsr_is_true(m, t))
-            w->open[i[t]] ^= bit;
-}
-
-static void open_dense(const bundle *w, int64_t r)
-{
-    const tsr_view *m = w->p->mask;
-    const tsr_gate gate = tsr_gate_of(w->p, r);
-    const int64_t n = w->p->a.nvec;
-    uint8_t *restrict open = w->open;
-    for (int64_t j = 0; j < n && !gate.later; j++)
-        open[j] |= (uint8_t)(((gate.open[j & gate.all] != 0) != gate.closed) << r);
-    for (int64_t j = 0; j < n && gate.later; j++) {
-        const int64_t at = r * m->ld + j;
-        open[j] |= (uint8_t)((((!m->b || m->b[at]) && tsr_is_true(m, at)) != w->p->mask_complement) << r);
-    }
-}
-
-static void open_places(const bundle *w)
-{
-    const tsr_push *p = w->p;
-    const bool listed = tsr_is_listed(p);
-    memset(w->open, listed && p->mask_complement ? (1 << p->u.nvec) - 1 : 0, (size_t)p->a.nvec);
-    for (int64_t r = 0; r < p->u.nvec; r++)
-        (listed ? open_listed : open_dense)(w, r);
-}
 
 /* ---- sums ---- */
 
@@ -172,11 +136,10 @@ static bool takes(const tsr_push *p)
 static bool reserve(bundle *w)
 {
     const int64_t elements = w->p->u.vlen * w->lanes, bytes = w->p->u.vlen + w->p->a.nvec;
-    tsr_scratch *s = tsr_scratch_get(elements + bytes / 8 + 1, 0);
-    if (!s)
+    w->u = tsr_scratch_block(elements * 8 + bytes);
+    if (!w->u)
         return false;
-    w->u = s->sums;
-    w->present = (uint8_t *)s->sums + elements * 8;
+    w->present = (uint8_t *)w->u + elements * 8;
     w->open = w->present + w->p->u.vlen;
     return true;
 }
@@ -189,7 +152,7 @@ int64_t tsr_cpu_pull(const tsr_push *p, int8_t *b, void *x)
     const monoid m = find_monoid(&p->semiring);
     const int64_t n = p->a.nvec;
     int64_t total = 0;
-    open_places(&w);
+    tsr_open_places(w.open, p, n);
     m.lay(&w);
 #pragma omp parallel for num_threads(p->nthreads) schedule(dynamic, 1) reduction(+ : total) if (p->nthreads > 1)
     for (int64_t first = 0; first < n; first += ROWS)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cpu/sparse/joint.h"
 #include "kernels/cpu/sparse/lane.h"
 #include "kernels/cpu/sparse/products.h"
 
@@ -215,8 +216,8 @@ tsr_status tsr_cpu_push(const tsr_push *p, int64_t work, tsr_few *result)
     tsr_few_begin(result, p->u.nvec);
     if (!takes(p))
         return TSR_DECLINED;
-    const bool parallel = p->nthreads > 1 && p->u.nvec > 1 && work >= PARALLEL;
-    const tsr_status status = parallel ? push_at_once(p, work, result) : push_one_by_one(p, work, result);
+    const bool joint = tsr_push_is_joint(p, work), parallel = p->nthreads > 1 && p->u.nvec > 1 && work >= PARALLEL;
+    const tsr_status status = joint ? tsr_push_joint(p, work, result) : parallel ? push_at_once(p, work, result) : push_one_by_one(p, work, result);
     for (int64_t r = 0; status == TSR_OK && r < result->nvec; r++) {
         result->nvals += result->vectors[r].count;
         result->sorted &= result->vectors[r].sorted;

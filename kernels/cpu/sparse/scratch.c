@@ -39,12 +39,21 @@ static void unmap_places(tsr_scratch *s)
     s->places = 0;
 }
 
+static void unmap_block(tsr_scratch *s)
+{
+    if (s->block)
+        munmap(s->block, (size_t)s->bytes);
+    s->block = NULL;
+    s->bytes = 0;
+}
+
 static void release(void *scratch)
 {
     tsr_scratch *s = scratch;
     if (!s)
         return;
     unmap_places(s);
+    unmap_block(s);
     free(s->i);
     free(s->from);
     free(s->at);
@@ -133,6 +142,17 @@ tsr_scratch *tsr_scratch_get(int64_t places, int64_t entries)
     return s;
 }
 
+void *tsr_scratch_block(int64_t bytes)
+{
+    tsr_scratch *s = find();
+    if (!s || bytes <= s->bytes)
+        return s ? s->block : NULL;
+    unmap_block(s);
+    s->block = map(bytes);
+    s->bytes = s->block ? bytes : 0;
+    return s->block;
+}
+
 uint8_t tsr_scratch_generation(tsr_scratch *s, int count)
 {
     if (s->generation + count > UINT8_MAX) {
@@ -159,6 +179,6 @@ void tsr_few_release(tsr_few *few)
         free(few->vectors[r].owned);
         few->vectors[r].owned = NULL;
     }
-    if (mine && (mine->places > KEPT_PLACES || mine->entries > KEPT_PLACES))
+    if (mine && (mine->places > KEPT_PLACES || mine->entries > KEPT_PLACES || mine->bytes / 8 > KEPT_PLACES))
         tsr_few_forget();
 }

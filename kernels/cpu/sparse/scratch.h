@@ -17,10 +17,15 @@ typedef struct tsr_scratch {
     int64_t *from, *at;   /* … where each one's first product came from: entry of U, entry of A */
     void *x;
     int64_t entries;      /* of the lists */
+    void *block;          /* for whatever a call on dense vectors lays out */
+    int64_t bytes;        /* of the block */
 } tsr_scratch;
 
 /* This thread's, with room for `places` and for `entries` more than one list has.  NULL: no memory. */
 tsr_scratch *tsr_scratch_get(int64_t places, int64_t entries);
+
+/* A block of this thread, at a page, of any contents.  NULL: no memory. */
+void *tsr_scratch_block(int64_t bytes);
 
 /* The first of `count` generations that no place has. */
 uint8_t tsr_scratch_generation(tsr_scratch *s, int count);

@@ -14,7 +14,7 @@ static const tsr_few_kernels *kernels(void)
 int64_t tsr_engine_push_work(const tsr_push *p)
 {
     const int64_t work = kernels()->push_work(p, INT64_MAX / 2);
-    const tsr_push_features features = {.work = work, .vectors = p->u.nvec, .nthreads = p->nthreads};
+    const tsr_push_features features = {.work = work, .vectors = p->u.nvec, .joint = kernels()->push_is_joint(p, work), .nthreads = p->nthreads};
     return tsr_config_forces_cpu() || tsr_push_pays(&features) ? work : -1;
 }
 

@@ -14,7 +14,7 @@ static int64_t threads_of(int64_t steps, int nthreads)
 
 bool tsr_push_pays(const tsr_push_features *f)
 {
-    const int64_t theirs = threads_of(f->work, f->nthreads), ours = f->vectors < f->nthreads ? f->vectors : f->nthreads;
+    const int64_t theirs = threads_of(f->work, f->nthreads), ours = !f->joint && f->vectors < f->nthreads ? f->vectors : f->nthreads;
     return theirs <= 2 * ours;
 }
 

@@ -15,6 +15,7 @@
 typedef struct tsr_push_features {
     int64_t work;    /* multiply-adds */
     int64_t vectors;
+    bool joint;      /* by all threads together, instead of one for each vector */
     int nthreads;    /* allowed */
 } tsr_push_features;
 
