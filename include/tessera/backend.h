@@ -59,7 +59,7 @@ typedef struct tsr_view {
  * FIRST <-> SECOND), resolved transposes by turning by_col over, and made a, b of type semiring.type (or pattern / iso; but
  * see `holds`).
  * mask: SDDMM and MASKED_DOT; its values count unless mask_structural (an entry whose value is false is then not
- * computed).  Sparse times sparse: there is none if its p is NULL. */
+ * computed).  Sparse times sparse: there is none if it has no rows. */
 typedef struct tsr_product {
     tsr_op op;
     tsr_semiring semiring;
@@ -97,6 +97,9 @@ static inline bool tsr_is_sparse_product(const tsr_product *p)
 {
     return !tsr_is_masked(p->op) && tsr_is_compressed(&p->a) && tsr_is_compressed(&p->b);
 }
+
+/* Of sparse times sparse.  What only a device has shows no p. */
+static inline bool tsr_has_mask(const tsr_product *p) { return p->mask.nrows > 0; }
 
 /* mul (y, x) of mul (x, y). */
 static inline tsr_mul tsr_mul_swapped(tsr_mul mul)
@@ -183,6 +186,7 @@ typedef struct tsr_result {
  * count.  C(i,j) is there wherever a product is formed and the mask lets it pass (kernels/spgemm.h); indices ascend in each vector. */
 typedef struct tsr_sparse_result {
     bool pattern;        /* only the structure is wanted: values are neither read nor written */
+    bool compressed;     /* what is made is compressed contents (tessera/compressed.h), by the vectors of C.  TSR_DECLINED: C finds no room */
     bool comes_again;    /* `again` will be called: what helps then may be kept, within the memory allowed */
     int64_t nvals;       /* set by `multiply` */
     const char *kernel;  /* as in tsr_result */

@@ -114,6 +114,11 @@ static bool makes_sparse(void *handle, int64_t entries, double places)
     return !(control & (GxB_BITMAP | GxB_FULL)) || (double)entries < bitmap_switch(handle) / 2 * places;
 }
 
+static bool makes_dense(void *handle, int64_t entries, double places)
+{
+    return (tsr_form_control(handle) & (GxB_BITMAP | GxB_FULL)) && (double)entries > bitmap_switch(handle) * places;
+}
+
 static bool left_sparse(void *handle)
 {
     return tsr_contents_left_sparse(handle);
@@ -200,7 +205,7 @@ const tsr_door tsr_graphblas_door = {
     .keep = tsr_contents_keep, .note_use = tsr_contents_note_use, .report_download = tsr_contents_report_download,
     .inspect = tsr_will_inspect, .view = view, .held = held, .shape = shape, .form = form, .form_waits = tsr_form_waits, .left_sparse = left_sparse,
     .has_entries = has_entries, .may_be_bitmap = may_be_bitmap, .keeps_bitmap = keeps_bitmap, .holds_sparse = holds_sparse,
-    .makes_sparse = makes_sparse, .takes_narrow = takes_narrow, .accumulator = accumulator, .is_page_locked = tsr_pins_noted, .use_block = tsr_pins_use,
+    .makes_sparse = makes_sparse, .makes_dense = makes_dense, .takes_narrow = takes_narrow, .accumulator = accumulator, .is_page_locked = tsr_pins_noted, .use_block = tsr_pins_use,
     .note_gathers = tsr_gathers_note,
     .begin_result = tsr_blocks_product, .may_be_absent = may_be_absent, .may_be_compressed = may_be_compressed,
     .may_wait = may_wait, .yield = yield_c, .take = take,

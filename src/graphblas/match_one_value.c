@@ -4,6 +4,7 @@
 
 #include "src/base/types.h"
 #include "src/engine/elementwise/elementwise.h"
+#include "src/engine/product/decide.h"
 #include "src/engine/product/sparse_product.h"
 #include "src/graphblas/product.h"
 
@@ -145,14 +146,22 @@ static bool t_is_empty(const tsr_call *call)
     return is_empty(&call->product.a, call->a.array) || is_empty(b, call->b.array);
 }
 
+/* Its value only the device knows, and T may be iso for it. */
+static bool is_unknown(const tsr_object *object, const tsr_view *v)
+{
+    return object->compressed && !v->iso && v->nvals == 1;
+}
+
 const char *tsr_match_one_value(tsr_call *call)
 {
+    if (is_unknown(&call->a, &call->product.a) || is_unknown(&call->b, &call->product.b))
+        return "one entry, on the device only";
     const one_valued operands = operands_of_one_value(call);
     const bool one = one_result(&call->product, operands);
     if (operands.full)
         return "full operands of one value each"; /* so is T then, whatever the mask: one value to compute */
     const bool sparse_c = call->operation == &tsr_sparse_product_operation;
-    if ((one || sparse_c) && operands.scales)
+    if ((one || (sparse_c && !tsr_has_compressed(call))) && operands.scales)
         return "scaled by a diagonal";
     call->one_value = one && call->product.semiring.add != TSR_ADD_PLUS;
     if (one_value_is_merged(call) || (sparse_c && call->given.M && call->one_value)) /* SuiteSparse's is iso where it uses the mask early */

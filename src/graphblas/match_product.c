@@ -351,7 +351,7 @@ static const char *choose_op(matcher *s)
     }
     if (!dense_a && (s->call->M ? s->out->mod.mask_comp && !is_dense(&s->m) : !s->out->mod.mask_comp)) {
         s->out->operation = &tsr_sparse_product_operation;
-        return s->values ? "operands are on the host" : NULL;
+        return s->values && !tsr_has_compressed(s->out) ? "operands are on the host" : NULL;
     }
     if (!usable_mask(s))
         return dense_a ? "dense times dense" : s->call->M ? "mask is complemented or dense" : "sparse times sparse without a mask";
@@ -430,7 +430,7 @@ static bool is_compressed(const matcher *s, const void *handle)
 static bool c_is_replaced(const matcher *s)
 {
     const tsr_modifiers *mod = &s->out->mod;
-    return !s->call->accum && (mod->replace || (s->call->C == s->call->M && mod->mask_struct && !mod->mask_comp));
+    return !s->call->accum && (!s->call->M || mod->replace || (s->call->C == s->call->M && mod->mask_struct && !mod->mask_comp));
 }
 
 /* Is anything left to do after T = A*B is known? */
@@ -471,12 +471,12 @@ static bool faulty_finish(const matcher *s)
     return s->call->accum && s->call->M && s->m.format == TSR_FULL;
 }
 
-/* Of what only a device has, and sparse, it computes masked products and such with what is dense. */
+/* Of what only a device has, and sparse, it computes products with what is dense, and with what is sparse under any sparse mask. */
 static const char *check_compressed(const matcher *s)
 {
     const tsr_call *out = s->out;
     const bool sparse_c = out->operation == &tsr_sparse_product_operation, dense_b = !sparse_c && !tsr_is_masked(out->product.op);
-    if (!tsr_has_compressed(out) || (!sparse_c && out->product.op == TSR_OP_MASKED_DOT) || (dense_b && !out->b.compressed))
+    if (!tsr_has_compressed(out) || sparse_c || out->product.op == TSR_OP_MASKED_DOT || (dense_b && !out->b.compressed))
         return NULL;
     return "a sparse operand is on the device only";
 }
@@ -527,7 +527,8 @@ static const char *fill_product(matcher *s)
         if (!c_is_replaced(s) || !is_compressed(s, s->call->C))
             tsr_will_inspect(s->call->C);
     } else if (sparse_c) {
-        tsr_will_inspect(s->call->C);
+        if (!c_is_replaced(s) || !is_compressed(s, s->call->C))
+            tsr_will_inspect(s->call->C);
     } else if ((too_large(p) || mostly_empty(s))) {
         return "C would be mostly empty";
     }
@@ -535,6 +536,8 @@ static const char *fill_product(matcher *s)
     if (!sparse_c)
         p->nthreads = tsr_engine_useful_threads(p);
     out->through_t = needs_t(s);
+    if (sparse_c && tsr_has_compressed(out) && out->through_t)
+        return "a sparse operand is on the device only, and more is to be done with T";
     out->a.handle = out->swapped ? s->call->B : s->call->A;
     out->b.handle = out->swapped ? s->call->A : s->call->B;
     const char *why = tsr_match_one_value(out);
@@ -570,6 +573,8 @@ static const char *match(tsr_call *call)
         call->given.M = NULL;
     if ((why = choose_op(&s)) || (why = check_compressed(&s)) || (why = fill_product(&s)))
         return why;
+    if (tsr_has_compressed(call) && tsr_config_get()->min_work < 0)
+        return NULL; /* something would have to be downloaded */
     return tsr_engine_too_small(&call->product) ? "below min_work" : NULL;
 }
 

@@ -348,11 +348,28 @@ static void call_other(int C, int A)
     }
 }
 
+/* Without a mask, or under the complement of one. */
+static void call_product(int C, int A)
+{
+    const GrB_Semiring semirings[] = {GrB_PLUS_TIMES_SEMIRING_INT64, GxB_PLUS_PAIR_INT64, GxB_ANY_PAIR_BOOL, GrB_MIN_PLUS_SEMIRING_INT64,
+                                      GxB_PLUS_FIRST_INT64};
+    const GrB_Descriptor descriptors[] = {NULL, GrB_DESC_T0, GrB_DESC_T1}, complements[] = {GrB_DESC_RC, GrB_DESC_RSC, GrB_DESC_RSCT0};
+    const GrB_Semiring semiring = semirings[draw(5)];
+    const int kind = (int)draw(3), B = (int)draw(OBJECTS), M = (int)draw(OBJECTS);
+    if (draw(3)) {
+#define PRODUCT(pool) NULL, NULL, semiring, pool[A], pool[B], descriptors[kind]
+        BOTH(GrB_mxm, C, PRODUCT);
+    } else {
+#define HIDDEN(pool) pool[M], NULL, semiring, pool[A], pool[B], complements[kind]
+        BOTH(GrB_mxm, C, HIDDEN);
+    }
+}
+
 static void chains(void)
 {
     enum { PICKS = 6 };
     void (*const calls[])(int C, int A) = {call_extract, call_extract, call_select, call_select, call_select_value, call_other,
-                                           call_mxm, call_mxm, call_mxm};
+                                           call_mxm, call_mxm, call_mxm, call_product, call_product, call_product};
     const GrB_Index sizes[] = {1, 5, 20, 33, MOST};
     OK(GrB_init(GrB_NONBLOCKING));
     OK(GxB_Global_Option_set(GxB_NTHREADS, 1));
@@ -362,7 +379,7 @@ static void chains(void)
         for (int k = 0; k < OBJECTS; k++)
             fill(k);
         for (int call = 0; call < CALLS; call++)
-            calls[draw(picks ? PICKS : PICKS + 3)]((int)draw(OBJECTS), (int)draw(OBJECTS));
+            calls[draw(picks ? PICKS : PICKS + 6)]((int)draw(OBJECTS), (int)draw(OBJECTS));
         for (int k = 0; k < OBJECTS; k++) {
             compare(k);
             GrB_Matrix_free(&want[k]);

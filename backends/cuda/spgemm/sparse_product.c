@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backends/cuda/arrays/arrays.h"
+#include "backends/cuda/compressed/compressed.h"
 #include "backends/cuda/operands/sparse.h"
 #include "backends/cuda/spgemm/rows.h"
 
@@ -38,7 +39,7 @@ static void start(sparse_product *s, const tsr_product *product)
     s->iso[B] = tsr_cuda_iso_value(&p->b);
 }
 
-static int operands_of(const sparse_product *s) { return s->product.mask.p ? OPERANDS : MASK; }
+static int operands_of(const sparse_product *s) { return tsr_has_mask(&s->product) ? OPERANDS : MASK; }
 
 bool tsr_cuda_sparse_product_held(const tsr_product *product)
 {
@@ -205,7 +206,7 @@ static bool mask_fits(const tsr_product *p)
     static const char zeros[8];
     const tsr_view *m = &p->mask;
     const bool is_false = !p->mask_structural && m->iso && memcmp(m->x, zeros, tsr_type_size(m->type)) == 0;
-    return !m->p || (tsr_is_compressed(m) && !m->jumbled && !is_false);
+    return !tsr_has_mask(p) || (tsr_is_compressed(m) && !m->jumbled && !is_false);
 }
 
 static bool supports(const tsr_product *p)
@@ -217,12 +218,24 @@ static bool supports(const tsr_product *p)
 typedef struct multiplying {
     sparse_product *s;
     tsr_sparse_result *result;
+    void **made; /* compressed contents, where they are wanted */
 } multiplying;
+
+/* Its rows are the vectors of C. */
+static tsr_status compress(sparse_product *s, void **made)
+{
+    tsr_cuda_csr csr = s->c.csr;
+    const bool whole = csr.p;
+    s->c.csr = (tsr_cuda_csr){0};
+    leave(s);
+    return whole ? tsr_cuda_compressed_new(made, &csr, s->product.semiring.type) : TSR_DECLINED;
+}
 
 static tsr_status run_multiply(void *arguments)
 {
     multiplying *m = arguments;
-    return multiply_once(m->s, m->result);
+    const tsr_status status = multiply_once(m->s, m->result);
+    return status == TSR_OK && m->result->compressed ? compress(m->s, m->made) : status;
 }
 
 static tsr_status multiply(void **c, const tsr_product *product, tsr_sparse_result *result)
@@ -234,10 +247,10 @@ static tsr_status multiply(void **c, const tsr_product *product, tsr_sparse_resu
     start(s, product);
     s->pattern = result->pattern;
     tsr_cuda_contents_start(&s->contents, download, free_product);
-    const tsr_status status = tsr_cuda_alone(run_multiply, &(multiplying){s, result});
+    const tsr_status status = tsr_cuda_alone(run_multiply, &(multiplying){s, result, c});
     result->nvals = s->c.nvals;
     result->kernel = tsr_cuda_spgemm_kernel.trace;
-    if (status == TSR_OK)
+    if (status == TSR_OK && !result->compressed)
         *c = s;
     else
         free(s);

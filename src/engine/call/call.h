@@ -126,6 +126,7 @@ typedef struct tsr_door {
     bool (*keeps_bitmap)(void *handle);          /* a bitmap that stays one when every entry is present */
     bool (*holds_sparse)(void *handle, int64_t entries, double places); /* would so many of a bitmap be held sparse … */
     bool (*makes_sparse)(void *handle, int64_t entries, double places); /* … when they are handed over? */
+    bool (*makes_dense)(void *handle, int64_t entries, double places);  /* would so many of a sparse one become a bitmap, or full? */
     bool (*takes_narrow)(void *C);               /* may a result for it have indices of 32 bits? */
     bool (*accumulator)(tsr_ewise_op *op, tsr_type *type, void *accum);
     bool (*is_page_locked)(const void *block);   /* ... or will be, when products use it again */
@@ -173,7 +174,7 @@ typedef struct tsr_remote {
     void *stays;    /* … and has */
     uint64_t total; /* the sum of its entries */
     bool may_keep;  /* a dense result is downloaded, a copy may stay */
-    bool compressed; /* a masked one stays, as compressed contents */
+    bool compressed; /* a sparse one stays, as compressed contents */
     bool updates;   /* C<M> accum= T is computed there (call->update) */
     bool trial;     /* … though nobody asked for such a result there before */
     uint64_t key;   /* of products of this kind, in the placement history */

@@ -3,10 +3,13 @@
 #include <stdio.h>
 
 #include "src/base/types.h"
+#include "src/engine/call/contents.h"
 #include "src/engine/call/host.h"
 #include "src/engine/product/decide.h"
 #include "src/engine/product/operands.h"
 #include "src/engine/product/sparse_product.h"
+#include "src/policy/history/history.h"
+#include "src/policy/history/placement_history.h"
 #include "src/policy/price/gpu_price.h"
 #include "src/policy/price/sparse_product.h"
 #include "src/runtime/backends.h"
@@ -61,7 +64,7 @@ static double estimate_work(const tsr_spgemm *s)
     const tsr_view *a = &s->a, *b = &s->b;
     const int64_t n = a->nvals < SAMPLES ? a->nvals : SAMPLES;
     double sum = 0;
-    if (b->by_col || n == 0)
+    if (b->by_col || n == 0 || !a->p || !b->p) /* only a device has them */
         return s->k > 0 ? (double)a->nvals * ((double)b->nvals / (double)s->k) : 0;
     for (int64_t q = 0; q < n; q++) {
         const int64_t e = (int64_t)((double)a->nvals / (double)n * ((double)q + 0.5));
@@ -75,7 +78,7 @@ static double estimate_work(const tsr_spgemm *s)
 static bool copies_lines(const tsr_view *a)
 {
     int64_t k = 0;
-    if (a->by_col || a->nvals > a->nvec)
+    if (a->by_col || a->nvals > a->nvec || !a->p)
         return false;
     while (k < a->nvec && tsr_view_start(a, k + 1) - tsr_view_start(a, k) <= 1)
         k++;
@@ -95,9 +98,40 @@ static tsr_sparse_product_features features_of(const tsr_spgemm *product)
 /* ---- the GPU ---- */
 
 /* What is built of an operand that is about to be overwritten would be stale. */
-static tsr_record *record_of(const tsr_call *call, const void *handle)
+static tsr_record *record_of(const tsr_call *call, const tsr_object *object, const void *handle)
 {
-    return handle == call->given.C ? NULL : call->door->record(handle, true);
+    return handle == call->given.C && !object->compressed ? NULL : call->door->record(handle, true);
+}
+
+static void take_records(tsr_call *call)
+{
+    call->a.record = record_of(call, &call->a, call->a.handle);
+    call->b.record = record_of(call, &call->b, call->b.handle);
+    call->mask.record = call->given.M ? record_of(call, &call->mask, call->given.M) : NULL;
+}
+
+static uint64_t key_of(const tsr_spgemm *s)
+{
+    const uint64_t none = ~0ull; /* has no operation of tsr_op */
+    const uint64_t parts[] = {none, (uint64_t)s->semiring.add, (uint64_t)s->semiring.mul, (uint64_t)s->semiring.type,
+                              (uint64_t)s->m, (uint64_t)s->n, (uint64_t)s->k, (uint64_t)s->masked, (uint64_t)s->pattern};
+    return tsr_history_key(parts, sizeof parts / sizeof *parts);
+}
+
+/* Nothing of it is left to do on the host. */
+static bool may_be_compressed(const tsr_call *call)
+{
+    return !call->through_t && tsr_contents_possible() && call->door->may_be_compressed(call->given.C);
+}
+
+/* What became of such results says whether it is worth while. */
+static bool stays(const tsr_call *call, const tsr_sparse_product_features *f)
+{
+    const tsr_config *config = tsr_config_get();
+    const tsr_pull pull = {.elements = f->work, .least = config->min_work, .on_device = true, .forced = config->mode == TSR_MODE_GPU,
+                           .key = call->remote.key};
+    const tsr_backend *gpu = call->decision.backend;
+    return gpu && gpu->compressed && may_be_compressed(call) && (tsr_has_compressed(call) || tsr_placement_pulls(&pull));
 }
 
 static bool gpu_is_wanted(double other, double gain, double expected_calls)
@@ -132,9 +166,7 @@ static void consider_gpu(tsr_call *call, const tsr_spgemm *s, tsr_sparse_product
     const tsr_backend *gpu = gpu_for(s, f, other, call->expected_calls);
     if (!gpu)
         return;
-    call->a.record = record_of(call, call->a.handle);
-    call->b.record = record_of(call, call->b.handle);
-    call->mask.record = s->masked ? record_of(call, call->given.M) : NULL;
+    take_records(call);
     f->held = tsr_operands_kept(call, gpu);
     if (!gpu_pays(f, other))
         return;
@@ -143,6 +175,19 @@ static void consider_gpu(tsr_call *call, const tsr_spgemm *s, tsr_sparse_product
     if (tsr_trace_wanted())
         snprintf(d->reason, sizeof d->reason, "%spredicted %.3g ms, host %.3g ms", tsr_config_get()->mode == TSR_MODE_GPU ? "forced; " : "",
                  d->predicted_ms, other);
+}
+
+/* Contents are there: nobody else has them. */
+static void decide_there(tsr_call *call, const tsr_spgemm *s)
+{
+    tsr_decision *d = &call->decision;
+    const tsr_product turned = tsr_sparse_product_on_device(s);
+    const tsr_backend *gpu = tsr_backend_gpu();
+    if (!gpu || !gpu->sparse || !gpu->sparse->supports(&turned))
+        return;
+    take_records(call);
+    d->backend = gpu;
+    snprintf(d->reason, sizeof d->reason, "a sparse operand is on the device");
 }
 
 /* ---- the decision ---- */
@@ -158,10 +203,18 @@ void tsr_sparse_product_decide(tsr_call *call)
         snprintf(d->reason, sizeof d->reason, "disabled");
         return;
     }
+    call->remote.key = key_of(&s);
+    if (tsr_has_compressed(call)) {
+        decide_there(call, &s);
+        call->remote.compressed = stays(call, &f);
+        return;
+    }
     if (!why || tsr_config_forces_cpu())
         d->backend = tsr_backend_cpu();
     snprintf(d->reason, sizeof d->reason, "%s", why ? why : "sparse times sparse");
+    f.stays = may_be_compressed(call) && tsr_placement_stays(call->remote.key);
     consider_gpu(call, &s, &f);
+    call->remote.compressed = d->backend != tsr_backend_cpu() && stays(call, &f);
 }
 
 const tsr_backend *tsr_engine_spgemm_device(const tsr_spgemm *s, const tsr_spgemm_size *size)

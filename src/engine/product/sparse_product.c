@@ -10,8 +10,11 @@
 #include "src/engine/call/clock.h"
 #include "src/engine/call/host.h"
 #include "src/engine/call/report.h"
+#include "src/engine/call/contents.h"
+#include "src/engine/product/decide.h"
 #include "src/engine/product/operands.h"
 #include "src/engine/product/sparse_product.h"
+#include "src/engine/sparse/compressed.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/trace.h"
 
@@ -196,6 +199,35 @@ static tsr_status download(tsr_call *call, void *c, int64_t nvals, int nthreads)
     return set_one(a, call) ? TSR_OK : TSR_OUT_OF_MEMORY;
 }
 
+/* SuiteSparse holds what is fuller as a bitmap, and what is empty in several ways. */
+static bool may_be_left(const tsr_call *call, int64_t nvals)
+{
+    const tsr_product *p = &call->product;
+    return call->remote.compressed && nvals > 0 && !call->door->makes_dense(call->given.C, nvals, (double)p->m * (double)p->n);
+}
+
+/* c is taken over. */
+static tsr_status leave(tsr_call *call, void *c)
+{
+    const tsr_product *p = &call->product;
+    const tsr_device_array_facts facts = {.backend = call->decision.backend, .type = p->semiring.type, .nrows = p->m, .ncols = p->n,
+                                          .by_col = p->c_by_col, .iso = call->one_value, .one = call->one, .origin = call->remote.key};
+    call->remote.stays = c;
+    return tsr_compressed_leave(call, facts, NULL);
+}
+
+/* C as a whole where it may stay so; else, and where it finds no room, what is downloaded in portions. */
+static tsr_status multiply_there(tsr_call *call, void **c, const tsr_product *ready, tsr_sparse_result *result)
+{
+    const tsr_backend_sparse *sparse = call->decision.backend->sparse;
+    result->compressed = call->remote.compressed;
+    tsr_status status = sparse->multiply(c, ready, result);
+    if (status != TSR_DECLINED || !result->compressed)
+        return status;
+    result->compressed = call->remote.compressed = false;
+    return sparse->multiply(c, ready, result);
+}
+
 /* all: values are made ready also where the device has them. */
 static tsr_status try_device(tsr_call *call, bool all, bool *kept)
 {
@@ -208,11 +240,17 @@ static tsr_status try_device(tsr_call *call, bool all, bool *kept)
     tsr_status status = tsr_operands_prepare(&held, &ready, call, &call->decision, all);
     *kept = held.kept;
     ready.semiring = tsr_sparse_product_on_device(&s).semiring;
+    ready.mask = s.mask;
     if (status == TSR_OK)
-        status = device->sparse->multiply(&c, &ready, &result);
+        status = multiply_there(call, &c, &ready, &result);
     call->moved = result.bytes_moved;
-    if (status == TSR_OK)
+    call->remote.compressed = may_be_left(call, result.nvals);
+    if (status == TSR_OK && call->remote.compressed) {
+        status = leave(call, c);
+        c = NULL;
+    } else if (status == TSR_OK) {
         status = download(call, c, result.nvals, ready.nthreads);
+    }
     if (c)
         device->contents->drop(c);
     tsr_operands_release(&held);
@@ -223,8 +261,12 @@ static tsr_status try_device(tsr_call *call, bool all, bool *kept)
 
 static tsr_status multiply_on_device(tsr_call *call)
 {
+    const bool stays = call->remote.compressed;
     bool kept;
     const tsr_status status = try_device(call, false, &kept);
+    if (status == TSR_OK)
+        return status;
+    call->remote.compressed = stays;
     return status == TSR_DECLINED && kept ? try_device(call, true, &kept) : status;
 }
 
@@ -235,8 +277,9 @@ static tsr_status run(tsr_call *call)
     tsr_decision *d = &call->decision;
     call->door->begin_result((size_t)call->product.a.nvals * tsr_type_size(call->product.semiring.type));
     tsr_status status = d->backend->sparse ? TSR_ATTEMPT(multiply_on_device(call)) : TSR_DECLINED;
-    if (status == TSR_OK)
+    if (status == TSR_OK || tsr_reads_device(call))
         return status;
+    call->remote.compressed = false;
     if (d->backend->sparse)
         snprintf(d->reason, sizeof d->reason, "the GPU did not");
     d->backend = tsr_backend_cpu();
@@ -245,6 +288,25 @@ static tsr_status run(tsr_call *call)
     if (status != TSR_OK)
         tsr_arrays_free(&call->arrays);
     return status;
+}
+
+static tsr_settlement settle(tsr_call *call, tsr_status *status)
+{
+    (void)status;
+    return call->remote.compressed ? TSR_SETTLED : TSR_HAND_OVER;
+}
+
+static void use(tsr_call *call)
+{
+    tsr_contents_use(call->a.compressed);
+    tsr_contents_use(call->b.compressed);
+    tsr_contents_use(call->mask.compressed);
+}
+
+static void drop(tsr_call *call)
+{
+    call->decision.backend->contents->drop(call->remote.stays);
+    call->remote.stays = NULL;
 }
 
 /* ---- for a door whose arrays are the caller's ---- */
@@ -307,5 +369,5 @@ static void describe(char *text, size_t size, const tsr_call *call)
                  (long long)p->n, (long long)p->a.nvals);
 }
 
-const tsr_operation tsr_sparse_product_operation = {.resolve = resolve, .decide = tsr_sparse_product_decide, .run = run, .describe = describe,
-                                                    .kernel = "spgemm"};
+const tsr_operation tsr_sparse_product_operation = {.resolve = resolve, .decide = tsr_sparse_product_decide, .run = run, .settle = settle,
+                                                    .use = use, .drop = drop, .describe = describe, .kernel = "spgemm"};

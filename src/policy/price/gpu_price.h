@@ -21,7 +21,7 @@
 double tsr_predict_gpu_ms(const tsr_features *f);      /* B and C across PCIe, and A unless a_on_device */
 double tsr_predict_download_ms(const tsr_features *f); /* B, which only the GPU has, is downloaded for another route */
 
-/* Sparse times sparse, C being unmasked and downloaded in the end. */
+/* Sparse times sparse, C being unmasked, and downloaded in the end unless it stays. */
 double tsr_sparse_product_gpu_ms(const tsr_sparse_product_features *f);
 
 /* A selection or an extraction whose result stays. */

@@ -15,6 +15,7 @@ typedef struct tsr_sparse_product_features {
     double lines;   /* rows of both operands and of C, held by row */
     double value_bytes; /* of an entry of C and of the operands; 0: patterns */
     bool held;      /* the GPU has both operands */
+    bool stays;     /* … and keeps C */
     bool copies;    /* C's lines are lines of one operand times a number */
     int nthreads;
 } tsr_sparse_product_features;
