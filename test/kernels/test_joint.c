@@ -151,7 +151,7 @@ int main(void)
     for (int which = 0; which < 4; which++)
         for (int v = 0; v < 6; v++)
             for (int mul = 0; mul < 4; mul++) {
-                const int mask = (which + v + mul) % 5, nthreads = vectors[v] == 1 ? 3 : (int[]){1, 2, 7}[(v + mul) % 3];
+                const int mask = (which + v + mul) % 5, nthreads = vectors[v] == 1 ? 3 : mask == 0 ? 9 : (int[]){1, 2, 7}[(v + mul) % 3];
                 const bool iso = (v + mul) % 4 == 3;
                 if (check(vectors[v], which, muls[mul], mask, iso, nthreads, v % 2))
                     continue;

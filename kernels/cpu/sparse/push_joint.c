@@ -44,9 +44,10 @@ static bool multiplies(const tsr_push_semiring *s)
 
 bool tsr_push_is_joint(const tsr_push *p, int64_t work)
 {
-    const int64_t nvec = p->u.nvec, places = p->u.vlen + p->a.vlen, least = p->nthreads > nvec ? WORK_OF_THREADS : WORK_OF_PLACE;
-    return !p->pattern && nvec <= MOST && (nvec > 1 || p->nthreads > 1) && multiplies(&p->semiring) && p->u.vlen <= INT32_MAX &&
-           work / least >= places;
+    const int64_t places = p->u.vlen + p->a.vlen;
+    const bool many_threads = p->nthreads > p->u.nvec, alone = p->u.nvec > 1 && p->mask;
+    return !p->pattern && p->u.nvec <= MOST && (many_threads || alone) && multiplies(&p->semiring) && p->u.vlen <= INT32_MAX &&
+           work / (many_threads ? WORK_OF_THREADS : WORK_OF_PLACE) >= places;
 }
 
 /* ---- memory ---- */
