@@ -163,6 +163,15 @@ static GrB_Info make_dense(GrB_Matrix *B, GrB_Index rows, GrB_Index columns, uin
     return info;
 }
 
+/* A ninth of the entries stays. */
+static GrB_Info make_thin(GrB_Matrix B)
+{
+    GrB_Info info = GxB_Matrix_Option_set(B, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+    IF_OK(GrB_Matrix_select_FP32(B, NULL, NULL, GrB_VALUEGT_FP32, B, 0.8F, NULL));
+    IF_OK(GrB_Matrix_wait(B, GrB_MATERIALIZE));
+    return info;
+}
+
 static GrB_Info make_vector(bench_case *c, GrB_Index n)
 {
     GrB_Matrix column = NULL;
@@ -228,6 +237,7 @@ static GrB_Info make_operands(bench_case *c, const graph *g)
     const bool left = is(s->op, "dspmm"), tall = left == (is(s->t, left ? "a" : "b") || is(s->t, "ab"));
     if (!left && !is(s->op, "spmm")) return GrB_INVALID_VALUE;
     IF_OK(make_dense(&c->B, tall ? g->n : width, tall ? width : g->n, 5, c, s->b));
+    if (is(s->dense, "sparse")) IF_OK(make_thin(c->B));
     if (is(s->finish, "mask") || is(s->finish, "notmask")) {
         IF_OK(make_dense(&c->M, left ? width : g->n, left ? g->n : width, 6, c, s->c));
         IF_OK(GrB_Matrix_select_FP32(c->M, NULL, NULL, GrB_VALUEGT_FP32, c->M, 0, NULL));
@@ -253,6 +263,7 @@ static GrB_Info new_result(bench_case *c, GrB_Index rows, GrB_Index columns)
 {
     GrB_Info info = GrB_Matrix_new(&c->C, c->type, rows, columns);
     IF_OK(GxB_Matrix_Option_set(c->C, GxB_FORMAT, is(c->spec.c, "col") ? GxB_BY_COL : GxB_BY_ROW));
+    if (is(c->spec.dense, "sparse")) IF_OK(GxB_Matrix_Option_set(c->C, GxB_SPARSITY_CONTROL, GxB_SPARSE));
     if (c->accum) IF_OK(GrB_Matrix_assign_FP32(c->C, NULL, NULL, 1, GrB_ALL, rows, GrB_ALL, columns, NULL));
     IF_OK(GrB_Matrix_wait(c->C, GrB_MATERIALIZE));
     return info;

@@ -17,7 +17,7 @@ typedef struct bench_spec {
     char b[8];       /* row, col: how the dense operand is held */
     char c[8];       /* row, col: how the result is to be held */
     char t[8];       /* none, a, b, ab: operands passed through a transposing descriptor */
-    char dense[8];   /* full, bitmap: the dense operand */
+    char dense[8];   /* full, bitmap: the dense operand; sparse: of spmm and dspmm, a ninth of the entries, C sparse */
     char values[8];  /* typed, bool: values of the sparse operand (bool: an iso pattern, typecast) */
     char finish[12]; /* none, accum (C += into a full C), mask, notmask (structural), reduce (C, INT64, is then summed up) */
     char form[12];   /* masked: lut ult ll uu burkhardt cohen ktruss */

@@ -49,6 +49,14 @@ def dense_first(widths):
                 yield case('dspmm', semiring, type=kind, n=n, **variant)
 
 
+def few_rows(widths=(2, 4, 8)):
+    """A few sparse rows x sparse: frontiers of so many searches."""
+    for n in widths:
+        for semiring, kind in (('plus_first', 'fp64'), ('plus_times', 'fp32'), ('plus_pair', 'int64')):
+            for finish in ('none', 'notmask', 'mask'):
+                yield case('dspmm', semiring, type=kind, n=n, dense='sparse', finish=finish)
+
+
 def vectors():
     """mxv and vxm; the case with accum is PageRank's product."""
     for op in ('mxv', 'vxm'):
@@ -92,6 +100,7 @@ def full():
     yield from semirings(WIDTHS)
     yield from layouts(WIDTHS)
     yield from dense_first((1, 4, 16, 32))
+    yield from few_rows()
     yield from vectors()
     yield from sampled(WIDTHS)
     yield from masked()
@@ -115,6 +124,7 @@ def quick():
     yield from list(semirings((1, 16)))[::7]
     yield from list(layouts((4,)))
     yield from list(dense_first((4,)))
+    yield from list(few_rows((4,)))
     yield from list(vectors())[::3]
     yield from list(sampled((16,)))
     yield from list(masked())[10:]
