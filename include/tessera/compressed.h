@@ -18,6 +18,7 @@ extern "C" {
 typedef struct tsr_compressed_operand {
     tsr_view view;
     void **slot; /* as of tsr_product; NULL: nothing is kept of it */
+    bool turned; /* of calls that say so: its vectors are the columns of what is held by row, or the rows */
     int nthreads;
 } tsr_compressed_operand;
 
@@ -31,12 +32,25 @@ typedef struct tsr_compressed_rule {
     uint64_t thunk;    /* its bytes */
 } tsr_compressed_rule;
 
+/* What becomes of values: of a tsr_ewise op, type, result, unite and scalars count. */
+typedef struct tsr_compressed_step {
+    tsr_ewise step;
+    bool x_is_a, y_is_a; /* of one operand; otherwise the scalars of the step */
+} tsr_compressed_step;
+
 /* Status as for contents.  *moved grows by the bytes that crossed the bus. */
 typedef struct tsr_backend_compressed {
     /* Vector k is a's vector vectors[k], its entry at l is a's at places[l]; all indices fit, and may repeat.  The lists are the host's and not
      * read any more afterwards. */
     tsr_status (*extract)(void **c, const tsr_compressed_operand *a, const tsr_indices *vectors, const tsr_indices *places, int64_t *moved);
     tsr_status (*select)(void **c, const tsr_compressed_operand *a, const tsr_compressed_rule *rule, int64_t *moved);
+    /* The same entries, whose values are op (x, y): x is a's, or a scalar, or both are a's; likewise y.  Types, scalars and op are those of the step;
+     * IDENTITY of a matrix without values has none either.  a may be turned, here and below. */
+    tsr_status (*apply)(void **c, const tsr_compressed_operand *a, const tsr_compressed_step *step, int64_t *moved);
+    /* op (x, y) of the entries of a and b, of the same sizes, with values: of those that both have or, with step->unite, of all. */
+    tsr_status (*join)(void **c, const tsr_compressed_operand *a, const tsr_compressed_operand *b, const tsr_compressed_step *step, int64_t *moved);
+    /* All entries, of which there are some, with values. */
+    tsr_status (*reduce)(const tsr_compressed_operand *a, tsr_reduce_op op, void *scalar, int64_t *moved);
     /* What a slot has of the matrix that `like` describes (type, orientation, iso), as contents; *c = NULL: nothing. */
     tsr_status (*find)(void **c, const tsr_view *like, void **slot);
     /* Products find the contents in the slot of a record, whose matrix is held by column or not. */

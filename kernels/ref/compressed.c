@@ -46,3 +46,28 @@ void tsr_ref_take_rows(tsr_ref_rows *out, const tsr_ref_rows *a, const uint32_t 
         out->p[r + 1] = out->p[r] + count;
     }
 }
+
+void tsr_ref_join_entries(tsr_ref_rows *out, void *y, int8_t *x_present, int8_t *y_present, const tsr_ref_rows *a, const tsr_ref_rows *b, bool unite)
+{
+    int64_t at = 0;
+    out->p[0] = 0;
+    for (int64_t row = 0; row < a->nrows; row++) {
+        int64_t k = a->p[row], l = b->p[row];
+        while (k < a->p[row + 1] || l < b->p[row + 1]) {
+            const bool of_a = k < a->p[row + 1] && (l == b->p[row + 1] || a->i[k] <= b->i[l]);
+            const bool of_b = l < b->p[row + 1] && (k == a->p[row + 1] || b->i[l] <= a->i[k]);
+            tsr_ref_rows seconds = {.i = out->i, .x = y};
+            if (unite || (of_a && of_b)) {
+                if (of_a)
+                    copy(out, at, a, k, 1);
+                if (of_b)
+                    copy(&seconds, at, b, l, 1);
+                x_present[at] = of_a;
+                y_present[at++] = of_b;
+            }
+            k += of_a;
+            l += of_b;
+        }
+        out->p[row + 1] = at;
+    }
+}

@@ -23,4 +23,7 @@ void tsr_ref_keep_entries(tsr_ref_rows *out, const tsr_ref_rows *a, const tsr_co
 /* The same of rows[0 .. out->nrows), which may repeat. */
 void tsr_ref_take_rows(tsr_ref_rows *out, const tsr_ref_rows *a, const uint32_t *rows);
 
+/* The union (unite) or the intersection of a and b: out->x their values of a, y those of b, with a byte 0/1 of presence for each. */
+void tsr_ref_join_entries(tsr_ref_rows *out, void *y, int8_t *x_present, int8_t *y_present, const tsr_ref_rows *a, const tsr_ref_rows *b, bool unite);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include "backends/cuda/device/runtime.h"
 #include "backends/cuda/spmm/kernel_table.h"
+#include "kernels/cuda/selection/join_entries.h"
 #include "kernels/cuda/selection/keep_entries.h"
 #include "kernels/cuda/spmv/spmv_push.h"
 #include "kernels/kernels.h"
@@ -398,4 +399,56 @@ tsr_status tsr_cuda_number_list(uint32_t *list, int64_t first, int64_t step, int
 tsr_status tsr_cuda_number_offsets(int64_t *p, int64_t count, void *on)
 {
     return lazy_queue(run_number, &(numbering){.p = p, .count = count}, sizeof(numbering), on);
+}
+
+/* ---- two matrices side by side ---- */
+
+size_t tsr_cuda_join_bytes(int64_t nvals_a)
+{
+    return (size_t)nvals_a + 1;
+}
+
+void tsr_cuda_join_free(tsr_cuda_joined *joined, void *on)
+{
+    forget(&joined->csr, on);
+    tsr_cuda_free(joined->y, on);
+    tsr_cuda_free(joined->x_present, on);
+    tsr_cuda_free(joined->y_present, on);
+    *joined = (tsr_cuda_joined){0};
+}
+
+static tsr_status new_joined(tsr_cuda_joined *out, int value_size, void *on)
+{
+    const size_t most = (size_t)out->csr.nvals + 1;
+    tsr_status status = tsr_cuda_malloc((void **)&out->csr.p, (size_t)(out->csr.nrows + 1) * sizeof *out->csr.p, on);
+    if (status == TSR_OK)
+        status = new_entries(&out->csr, value_size, on);
+    if (status == TSR_OK)
+        status = tsr_cuda_malloc(&out->y, most * (size_t)value_size, on);
+    if (status == TSR_OK)
+        status = tsr_cuda_malloc((void **)&out->x_present, most, on);
+    if (status == TSR_OK)
+        status = tsr_cuda_malloc((void **)&out->y_present, most, on);
+    const tsr_status waited = tsr_cuda_wait(on);
+    return status == TSR_OK ? waited : status;
+}
+
+tsr_status tsr_cuda_join_entries(tsr_cuda_joined *out, const tsr_cuda_csr *a, const tsr_cuda_csr *b, bool unite, int value_size, void *on)
+{
+    *out = (tsr_cuda_joined){.csr = {.nrows = a->nrows, .ncols = a->ncols, .nvals = a->nvals + b->nvals}};
+    const tsr_status status = new_joined(out, value_size, on);
+    if (status != TSR_OK) {
+        tsr_cuda_join_free(out, on);
+        return status;
+    }
+    tsr_ref_rows joined = rows_of(&out->csr, value_size);
+    const tsr_ref_rows of_a = rows_of(a, value_size), of_b = rows_of(b, value_size);
+    tsr_ref_join_entries(&joined, out->y, out->x_present, out->y_present, &of_a, &of_b, unite);
+    out->csr.nvals = out->csr.p[out->csr.nrows];
+    if (!unite) {
+        tsr_cuda_free(out->x_present, on);
+        tsr_cuda_free(out->y_present, on);
+        out->x_present = out->y_present = NULL;
+    }
+    return TSR_OK;
 }

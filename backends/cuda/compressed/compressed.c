@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "backends/cuda/arrays/arrays.h"
+#include "backends/cuda/compressed/entries.h"
 #include "backends/cuda/transfer/csr.h"
 #include "backends/cuda/transfer/lists.h"
 #include "kernels/cuda/selection/keep_entries.h"
@@ -12,71 +13,19 @@
 #define TAKES "sparse matrices of any type, and of one value"
 
 const tsr_kernel_row tsr_cuda_compressed_kernels[TSR_CUDA_COMPRESSED_KERNELS] = {
-    {"extract", "extract", "extract", TAKES, true}, {"select", "select", "select", TAKES, true}};
+    {"extract", "extract", "extract", TAKES, true}, {"select", "select", "select", TAKES, true},
+    {"entries", "entries", "entries", "sparse matrices of any type; operators as of elementwise", true}};
 
-typedef struct compressed {
-    tsr_cuda_contents contents;
-    tsr_cuda_sparse *held; /* these are one of its users: so it stays */
-} compressed;
-
-/* ---- contents ---- */
+/* ---- operands ---- */
 
 static size_t value_size_of(const tsr_cuda_sparse *held)
 {
     return held->csr.x ? tsr_type_size(held->key.type) : 0;
 }
 
-static tsr_status download(void *contents, tsr_download *to)
-{
-    const tsr_cuda_sparse *held = ((const compressed *)contents)->held;
-    const tsr_status status = tsr_cuda_csr_download(&held->csr, value_size_of(held), 0, 0, to);
-    to->nvals = held->csr.nvals;
-    if (to->p)
-        to->p[to->nvec] = to->nvals;
-    return status;
-}
-
-static void free_compressed(void *contents)
-{
-    tsr_cuda_sparse_leave(((compressed *)contents)->held);
-    free(contents);
-}
-
-/* The caller's use of `held` is taken over, also by a failure. */
-static tsr_status new_contents(void **c, tsr_cuda_sparse *held)
-{
-    compressed *made = *c = malloc(sizeof *made);
-    if (!made) {
-        tsr_cuda_sparse_leave(held);
-        return TSR_OUT_OF_MEMORY;
-    }
-    made->held = held;
-    tsr_cuda_contents_start(&made->contents, download, free_compressed);
-    return TSR_OK;
-}
-
-tsr_status tsr_cuda_compressed_new(void **c, tsr_cuda_csr *csr, tsr_type type)
-{
-    tsr_cuda_sparse *held;
-    const bool pattern = !csr->x;
-    const tsr_status status = tsr_cuda_sparse_adopt(&held, csr, (tsr_cuda_key){.pattern = pattern, .type = pattern ? TSR_BOOL : type});
-    *c = NULL;
-    return status == TSR_OK ? new_contents(c, held) : status;
-}
-
-/* ---- operands ---- */
-
-/* By row, the view turned if it is held by column; or its transpose. */
-static tsr_cuda_operand operand_of(const tsr_compressed_operand *a, bool turned)
-{
-    const bool flips = a->view.by_col != turned;
-    const tsr_view v = flips ? tsr_view_transposed(a->view) : a->view;
-    return tsr_cuda_operand_of(&v, true, v.type, a->slot, flips, a->nthreads);
-}
-
 static bool holds(const tsr_compressed_operand *a)
 {
-    const tsr_cuda_operand straight = operand_of(a, false), turned = operand_of(a, true);
+    const tsr_cuda_operand straight = tsr_cuda_compressed_operand(a, false), turned = tsr_cuda_compressed_operand(a, true);
     return tsr_cuda_alive() && (tsr_cuda_sparse_held(&straight) || tsr_cuda_sparse_held(&turned));
 }
 
@@ -118,7 +67,7 @@ static tsr_status run_select(void *arguments)
 {
     selecting *s = arguments;
     const tsr_type type = s->a->view.type;
-    const tsr_cuda_operand operand = operand_of(s->a, false);
+    const tsr_cuda_operand operand = tsr_cuda_compressed_operand(s->a, false);
     tsr_cuda_sparse *a;
     tsr_cuda_csr out;
     tsr_status status = tsr_cuda_sparse_use(&a, &operand, s->moved);
@@ -226,7 +175,7 @@ static tsr_status run_extract(void *arguments)
     const tsr_view *v = &x->a->view;
     const int64_t vectors = v->by_col ? v->ncols : v->nrows;
     const bool columns = !is_whole(x->places, v->vlen), rows = !columns || !is_whole(x->vectors, vectors);
-    const tsr_cuda_operand operand = operand_of(x->a, columns);
+    const tsr_cuda_operand operand = tsr_cuda_compressed_operand(x->a, columns);
     tsr_cuda_sparse *a;
     tsr_cuda_csr out = {0};
     tsr_status status = tsr_cuda_sparse_use(&a, &operand, x->moved);
@@ -258,9 +207,9 @@ typedef struct finding {
 static tsr_status run_find(void *arguments)
 {
     finding *f = arguments;
-    const tsr_cuda_operand operand = operand_of(f->a, false);
+    const tsr_cuda_operand operand = tsr_cuda_compressed_operand(f->a, false);
     tsr_cuda_sparse *held = tsr_cuda_sparse_found(&operand);
-    return held ? new_contents(f->c, held) : TSR_OK;
+    return held ? tsr_cuda_compressed_hold(f->c, held) : TSR_OK;
 }
 
 static tsr_status find(void **c, const tsr_view *like, void **slot)
@@ -271,7 +220,7 @@ static tsr_status find(void **c, const tsr_view *like, void **slot)
 }
 
 typedef struct sharing {
-    compressed *c;
+    tsr_cuda_compressed_contents *c;
     bool by_col;
     void **slot;
 } sharing;
@@ -294,8 +243,9 @@ static void share(void *c, bool by_col, void **slot)
 
 static int64_t nvals_of(const void *c)
 {
-    return ((const compressed *)c)->held->csr.nvals;
+    return ((const tsr_cuda_compressed_contents *)c)->held->csr.nvals;
 }
 
-const tsr_backend_compressed tsr_cuda_compressed = {.extract = extract, .select = select_entries, .find = find, .share = share,
+const tsr_backend_compressed tsr_cuda_compressed = {.extract = extract, .select = select_entries, .apply = tsr_cuda_compressed_apply,
+                                                    .join = tsr_cuda_compressed_join, .reduce = tsr_cuda_compressed_reduce, .find = find, .share = share,
                                                     .nvals = nvals_of, .holds = holds};

@@ -3,21 +3,16 @@
 #ifndef TSR_CUDA_COMPRESSED_H
 #define TSR_CUDA_COMPRESSED_H
 
-#include "backends/cuda/device/contents.h"
-#include "backends/cuda/operands/sparse.h"
-#include "tessera/compressed.h"
+#include "backends/cuda/compressed/new.h"
 #include "tessera/kernel_row.h"
 
 extern const tsr_backend_compressed tsr_cuda_compressed;
 
 /* Of its functions, by the names of the engine's operations. */
-enum { TSR_CUDA_COMPRESSED_KERNELS = 2 };
+enum { TSR_CUDA_COMPRESSED_KERNELS = 3 };
 extern const tsr_kernel_row tsr_cuda_compressed_kernels[TSR_CUDA_COMPRESSED_KERNELS];
 
 /* ---- with tsr_cuda.busy held ---- */
-
-/* Contents of arrays that were computed, by the rows of `csr`; type: of the values, ignored without them.  csr is taken over, also by a failure. */
-tsr_status tsr_cuda_compressed_new(void **c, tsr_cuda_csr *csr, tsr_type type);
 
 /* Contents of the entries of `in` of which flags says 1, with values x (of `type`) instead of its own.  *nvals: how many. */
 tsr_status tsr_cuda_compressed_flagged(void **c, const tsr_cuda_csr *in, const int8_t *flags, void *x, tsr_type type, int64_t *nvals);

@@ -185,7 +185,7 @@ static size_t working_bytes(const tsr_view *v, size_t value_size)
 }
 
 /* Of a matrix with values its pattern. */
-static tsr_status copy_pattern(tsr_cuda_csr *csr, const tsr_cuda_csr *from)
+tsr_status tsr_cuda_sparse_copy_pattern(tsr_cuda_csr *csr, const tsr_cuda_csr *from)
 {
     const size_t offsets = (size_t)(from->nrows + 1) * sizeof *csr->p, indices = (size_t)from->nvals * sizeof *csr->i;
     *csr = (tsr_cuda_csr){.nrows = from->nrows, .ncols = from->ncols, .nvals = from->nvals};
@@ -202,7 +202,7 @@ static tsr_status convert(tsr_cuda_sparse *a, const tsr_cuda_sparse *from, size_
     tsr_cuda_csr csr = from->csr;
     if (a->key.pattern)
         csr.x = NULL;
-    return from->key.transposed == a->key.transposed ? copy_pattern(&a->csr, &csr) : tsr_cuda_flip(&a->csr, &csr, (int)value_size, tsr_cuda.compute);
+    return from->key.transposed == a->key.transposed ? tsr_cuda_sparse_copy_pattern(&a->csr, &csr) : tsr_cuda_flip(&a->csr, &csr, (int)value_size, tsr_cuda.compute);
 }
 
 /* Of another representation that is there, or of what the host has. */

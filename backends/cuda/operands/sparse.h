@@ -24,6 +24,8 @@ tsr_cuda_sparse *tsr_cuda_sparse_found(const tsr_cuda_operand *operand);
 tsr_status tsr_cuda_sparse_adopt(tsr_cuda_sparse **out, tsr_cuda_csr *csr, tsr_cuda_key key);
 /* Products find it in the slot from now on.  Of one that is in none. */
 void tsr_cuda_sparse_keep(tsr_cuda_sparse *a, void **slot);
+/* Other arrays with the same pattern, without values. */
+tsr_status tsr_cuda_sparse_copy_pattern(tsr_cuda_csr *csr, const tsr_cuda_csr *from);
 /* What one of that size takes. */
 size_t tsr_cuda_sparse_bytes(int64_t nrows, int64_t ncols, int64_t nvals, size_t value_size);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "backends/cuda/arrays/arrays.h"
-#include "backends/cuda/compressed/compressed.h"
+#include "backends/cuda/compressed/new.h"
 #include "backends/cuda/operands/sparse.h"
 #include "backends/cuda/spgemm/rows.h"
 

@@ -1,0 +1,26 @@
+/* Compressed contents of what is on the device.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_CUDA_COMPRESSED_NEW_H
+#define TSR_CUDA_COMPRESSED_NEW_H
+
+#include "backends/cuda/device/contents.h"
+#include "backends/cuda/operands/sparse.h"
+#include "tessera/compressed.h"
+
+typedef struct tsr_cuda_compressed_contents {
+    tsr_cuda_contents contents;
+    tsr_cuda_sparse *held; /* these are one of its users: so it stays */
+} tsr_cuda_compressed_contents;
+
+/* By row, the view turned if it is held by column; or its transpose. */
+tsr_cuda_operand tsr_cuda_compressed_operand(const tsr_compressed_operand *a, bool turned);
+
+/* ---- with tsr_cuda.busy held ---- */
+
+/* The caller's use of `held` is taken over, also by a failure. */
+tsr_status tsr_cuda_compressed_hold(void **c, tsr_cuda_sparse *held);
+
+/* Contents of arrays that were computed, by the rows of `csr`; type: of the values, ignored without them.  csr is taken over, also by a failure. */
+tsr_status tsr_cuda_compressed_new(void **c, tsr_cuda_csr *csr, tsr_type type);
+
+#endif
