@@ -6,6 +6,7 @@
 #include "src/engine/elementwise/elementwise.h"
 #include "src/engine/elementwise/reduce.h"
 #include "src/engine/engine.h"
+#include "src/engine/sparse/compressed.h"
 #include "src/engine/sparse/entries.h"
 #include "src/graphblas/elementwise.h"
 #include "src/graphblas/few_step.h"
@@ -449,7 +450,10 @@ static bool vector_of(GrB_Matrix *one, tsr_type type, const uint64_t *value, boo
 
 static bool reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, GrB_Matrix A)
 {
-    tsr_call call = {.given = {.name = name, .A = A}, .door = &tsr_graphblas_door, .operation = &tsr_total_operation, .in_place = true};
+    tsr_device_array *compressed = tsr_contents_find_compressed(A);
+    tsr_call call = {.given = {.name = name, .A = A}, .door = &tsr_graphblas_door, .in_place = true,
+                     .operation = compressed ? &tsr_device_total_operation : &tsr_total_operation};
+    tsr_device_array_unref(compressed);
     tsr_total *total = &call.of.total;
     return tsr_match_reduce(&total->op, &total->type, tsr_operator_of_monoid(monoid)) && tsr_engine_run(&call) &&
            vector_of(one, total->type, &total->value, total->any);

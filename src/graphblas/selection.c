@@ -148,8 +148,7 @@ bool tsr_try_extract(GrB_Info *info, const tsr_output *out, GrB_Matrix A, tsr_li
 
 /* ---- where a device has them, or will ---- */
 
-/* Sparse on the device alone, or on the host. */
-static bool is_sparse_somewhere(GrB_Matrix A)
+bool tsr_is_sparse_somewhere(GrB_Matrix A)
 {
     tsr_device_array *array = tsr_contents_find_compressed(A);
     tsr_device_array_unref(array);
@@ -163,7 +162,7 @@ static bool begin_on_device(tsr_call *call, const tsr_output *out, GrB_Matrix A,
     *call = call_of(out, A, operation);
     call->in_place = true;
     if (!out->C || !A || out->M || out->accum || !tsr_ewise_concerned(out, A, NULL) || !tsr_contents_allowed(TSR_DISABLE_ELEMENTWISE) ||
-        !tsr_contents_possible() || !is_sparse_somewhere(A) || tsr_match_descriptor(&call->mod, out->desc) || call->mod.tran0 || call->mod.mask_comp ||
+        !tsr_contents_possible() || !tsr_is_sparse_somewhere(A) || tsr_match_descriptor(&call->mod, out->desc) || call->mod.tran0 || call->mod.mask_comp ||
         !tsr_match_object_type(&type, out->C))
         return false;
     call->of.picking.remembered = out->C != A;

@@ -312,7 +312,7 @@ static void call_other(int C, int A)
 {
     GrB_Index of_want = 0, of_got = 0;
     int64_t sums[2] = {0, 0};
-    switch (draw(7)) {
+    switch (draw(12)) {
     case 0:
         OK(GrB_Matrix_nvals(&of_want, want[C]));
         OK(GrB_Matrix_nvals(&of_got, got[C]));
@@ -344,6 +344,21 @@ static void call_other(int C, int A)
         BOTH(GrB_Matrix_eWiseAdd_BinaryOp, C, ADD);
         return;
     }
+    case 6: {
+#define MULT(pool) NULL, NULL, GrB_TIMES_INT64, pool[A], pool[C], NULL
+        BOTH(GrB_Matrix_eWiseMult_BinaryOp, C, MULT);
+        return;
+    }
+    case 7: {
+#define APPLY(pool) NULL, NULL, GrB_ABS_INT64, pool[A], NULL
+        BOTH(GrB_Matrix_apply, C, APPLY);
+        return;
+    }
+    case 8: {
+#define BIND(pool) NULL, NULL, GrB_MINUS_INT64, 3, pool[A], GrB_DESC_T1
+        BOTH(GrB_Matrix_apply_BinaryOp1st_INT64, C, BIND);
+        return;
+    }
     default: compare(C);
     }
 }
@@ -369,7 +384,7 @@ static void chains(void)
 {
     enum { PICKS = 6 };
     void (*const calls[])(int C, int A) = {call_extract, call_extract, call_select, call_select, call_select_value, call_other,
-                                           call_mxm, call_mxm, call_mxm, call_product, call_product, call_product};
+                                           call_mxm, call_mxm, call_mxm, call_product, call_product, call_other};
     const GrB_Index sizes[] = {1, 5, 20, 33, MOST};
     OK(GrB_init(GrB_NONBLOCKING));
     OK(GxB_Global_Option_set(GxB_NTHREADS, 1));
@@ -392,10 +407,117 @@ static void chains(void)
 
 TEST(chains)
 
+/* ---- products, operators, reductions ---- */
+
+/* Not negative, with rows that are empty and one that is full. */
+static GrB_Matrix weights(uint64_t seed)
+{
+    GrB_Matrix A;
+    OK(GrB_Matrix_new(&A, GrB_FP64, VERTICES, VERTICES));
+    for (GrB_Index e = 0; e < 800; e++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        const GrB_Index row = (seed >> 33) % VERTICES, column = (seed >> 13) % VERTICES;
+        if (row % 7)
+            OK(GrB_Matrix_setElement_FP64(A, (double)(1 + (seed >> 50) % 9), row, column));
+    }
+    for (GrB_Index column = 0; column < VERTICES; column += 2)
+        OK(GrB_Matrix_setElement_FP64(A, 2, 8, column));
+    OK(GxB_Matrix_Option_set(A, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    OK(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    return A;
+}
+
+static GrB_Matrix sparse_result(GrB_Type type)
+{
+    GrB_Matrix C;
+    OK(GrB_Matrix_new(&C, type, VERTICES, VERTICES));
+    OK(GxB_Matrix_Option_set(C, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    return C;
+}
+
+/* Powers, pruned, compared, squared, turned, scaled and summed: only answers move. */
+static double powers(GrB_Matrix A, GrB_Matrix D, GrB_Matrix *kept)
+{
+    GrB_Matrix C = sparse_result(GrB_FP64), T = sparse_result(GrB_FP64), S = sparse_result(GrB_FP64);
+    GrB_Vector rows;
+    double sum = 0, most = 0, of_rows = 0;
+    OK(GrB_Vector_new(&rows, GrB_FP64, VERTICES));
+    OK(GrB_mxm(C, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, A, NULL));
+    OK(GrB_Matrix_select_FP64(C, NULL, NULL, GrB_VALUEGT_FP64, C, 6, NULL));
+    OK(GrB_mxm(C, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, C, A, GrB_DESC_T0));
+    OK(GrB_Matrix_eWiseMult_BinaryOp(T, NULL, NULL, GrB_TIMES_FP64, C, A, NULL));
+    OK(GrB_Matrix_eWiseAdd_BinaryOp(T, NULL, NULL, GrB_MINUS_FP64, T, C, NULL));
+    OK(GrB_Matrix_apply(T, NULL, NULL, GrB_ABS_FP64, T, NULL));
+    OK(GrB_Matrix_apply_BinaryOp2nd_FP64(T, NULL, NULL, GrB_TIMES_FP64, T, .5, NULL));
+    OK(GrB_Matrix_apply_BinaryOp2nd_FP64(T, NULL, NULL, GxB_POW_FP64, T, 2, NULL));
+    OK(GrB_transpose(S, NULL, NULL, T, NULL));
+    OK(GrB_mxm(S, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, D, S, NULL));
+    OK(GrB_Matrix_reduce_FP64(&sum, NULL, GrB_PLUS_MONOID_FP64, S, NULL));
+    OK(GrB_Matrix_reduce_FP64(&most, NULL, GrB_MAX_MONOID_FP64, S, NULL));
+    OK(GrB_Matrix_reduce_Monoid(rows, NULL, NULL, GrB_PLUS_MONOID_FP64, S, NULL));
+    OK(GrB_Vector_reduce_FP64(&of_rows, NULL, GrB_PLUS_MONOID_FP64, rows, NULL));
+    REQUIRE(of_rows == sum); /* whole numbers and halves */
+    GrB_Matrix_free(&C);
+    GrB_Matrix_free(&T);
+    GrB_Vector_free(&rows);
+    *kept = S;
+    return sum + most;
+}
+
+static GrB_Matrix diagonal(void)
+{
+    GrB_Matrix D = sparse_result(GrB_FP64);
+    for (GrB_Index k = 0; k < VERTICES; k++)
+        OK(GrB_Matrix_setElement_FP64(D, (double)(1 + k % 4), k, k));
+    OK(GrB_Matrix_wait(D, GrB_MATERIALIZE));
+    return D;
+}
+
+static GrB_Index tuples(GrB_Matrix A, GrB_Index *i, GrB_Index *j, double *x)
+{
+    GrB_Index count = VERTICES * VERTICES;
+    OK(GrB_Matrix_extractTuples_FP64(i, j, x, &count, A));
+    return count;
+}
+
+static bool is_same(GrB_Matrix A, GrB_Matrix B)
+{
+    static GrB_Index i[2][VERTICES * VERTICES], j[2][VERTICES * VERTICES];
+    static double x[2][VERTICES * VERTICES];
+    const GrB_Index of_a = tuples(A, i[0], j[0], x[0]), of_b = tuples(B, i[1], j[1], x[1]);
+    return of_a == of_b && of_a > 0 && memcmp(i[0], i[1], of_a * sizeof *i[0]) == 0 && memcmp(j[0], j[1], of_a * sizeof *j[0]) == 0 &&
+           memcmp(x[0], x[1], of_a * sizeof *x[0]) == 0;
+}
+
+static void powers_stay(void)
+{
+    enum { ANSWERS = 256 };
+    GrB_Matrix there, here;
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Matrix A = weights(5), D = diagonal();
+    powers(A, D, &there); /* A and D are uploaded */
+    GrB_Matrix_free(&there);
+    bytes_since();
+    const double sum = powers(A, D, &there);
+    const int64_t moved = bytes_since();
+    if (moved > ANSWERS)
+        fprintf(stderr, "%lld bytes moved\n", (long long)moved);
+    REQUIRE(moved <= ANSWERS);
+    REQUIRE(tsr_set_option("mode", "off") == TSR_OK);
+    REQUIRE(powers(A, D, &here) == sum);
+    REQUIRE(is_same(here, there));
+    GrB_Matrix_free(&A);
+    GrB_Matrix_free(&D);
+    GrB_Matrix_free(&there);
+    GrB_Matrix_free(&here);
+    OK(GrB_finalize());
+}
+TEST(powers_stay)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_only_lists_move), cmocka_unit_test(test_answers_cost_nothing),
-                                       cmocka_unit_test(test_trusses_stay), cmocka_unit_test(test_chains)};
+                                       cmocka_unit_test(test_trusses_stay), cmocka_unit_test(test_powers_stay), cmocka_unit_test(test_chains)};
     state_of_draws = test_seed();
     if (!use_backend())
         return 77;

@@ -69,7 +69,7 @@ Everything else is forwarded to SuiteSparse. "Real types" are the eleven built-i
 | `C = A·B`, `C<!M> = A·B` of sparse A, B, M | real types | as above | sparse or hypersparse | yes, from 65,536 products on | yes |
 | full × full | FP32, FP64 | plus_times | full | yes | yes |
 | apply, eWiseAdd, eWiseMult, select, assign, extract of all | real types | built-in | full, bitmap | where SuiteSparse is slower than the memory allows | where an operand is there already |
-| apply, eWiseAdd, eWiseMult of one pattern; select by value or place, extract by lists | real types | built-in | sparse | where SuiteSparse is slower than the memory allows | – |
+| apply, eWiseAdd, eWiseMult; select by value or place, extract by lists | real types | built-in | sparse | of one pattern, where SuiteSparse is slower than the memory allows | where an operand is there already |
 | reduce, transpose | real types | built-in monoids | full, bitmap | sums of rows or columns of full matrices | where the operand is there already |
 
 Details: [drop-in.md](drop-in.md); who decides, and how: [routing.md](routing.md)."""

@@ -263,6 +263,7 @@ typedef struct tsr_call {
         tsr_host_ewise host;    /* elementwise on the host: dense, or the entries of sparse matrices */
         tsr_selection selection; /* sparse, by value or by update.place */
         tsr_picking picking;     /* on a device */
+        tsr_compressed_step entries; /* likewise: of the values of a and, if it is given, b */
         tsr_tuples tuples;      /* of which an object is built */
         tsr_extraction extraction; /* of a compressed matrix, or by places only of a full vector */
     } of;

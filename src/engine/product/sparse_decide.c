@@ -178,7 +178,7 @@ static void consider_gpu(tsr_call *call, const tsr_spgemm *s, tsr_sparse_product
 }
 
 /* Contents are there: nobody else has them. */
-static void decide_there(tsr_call *call, const tsr_spgemm *s)
+static void decide_on_device(tsr_call *call, const tsr_spgemm *s)
 {
     tsr_decision *d = &call->decision;
     const tsr_product turned = tsr_sparse_product_on_device(s);
@@ -205,7 +205,7 @@ void tsr_sparse_product_decide(tsr_call *call)
     }
     call->remote.key = key_of(&s);
     if (tsr_has_compressed(call)) {
-        decide_there(call, &s);
+        decide_on_device(call, &s);
         call->remote.compressed = stays(call, &f);
         return;
     }

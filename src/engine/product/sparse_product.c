@@ -217,7 +217,7 @@ static tsr_status leave(tsr_call *call, void *c)
 }
 
 /* C as a whole where it may stay so; else, and where it finds no room, what is downloaded in portions. */
-static tsr_status multiply_there(tsr_call *call, void **c, const tsr_product *ready, tsr_sparse_result *result)
+static tsr_status make_on_device(tsr_call *call, void **c, const tsr_product *ready, tsr_sparse_result *result)
 {
     const tsr_backend_sparse *sparse = call->decision.backend->sparse;
     result->compressed = call->remote.compressed;
@@ -242,7 +242,7 @@ static tsr_status try_device(tsr_call *call, bool all, bool *kept)
     ready.semiring = tsr_sparse_product_on_device(&s).semiring;
     ready.mask = s.mask;
     if (status == TSR_OK)
-        status = multiply_there(call, &c, &ready, &result);
+        status = make_on_device(call, &c, &ready, &result);
     call->moved = result.bytes_moved;
     call->remote.compressed = may_be_left(call, result.nvals);
     if (status == TSR_OK && call->remote.compressed) {

@@ -23,17 +23,20 @@ static int64_t vectors_of(const tsr_view *a)
     return a->by_col ? a->ncols : a->nrows;
 }
 
-static bool inspect(tsr_call *call)
+bool tsr_compressed_inspect(tsr_object *object, const tsr_door *door, void *A)
 {
-    const tsr_door *door = call->door;
-    void *A = call->given.A;
-    call->a = (tsr_object){.handle = A, .given = true};
-    if (door->is_lost(A) || door->is_lost(call->given.C))
+    *object = (tsr_object){.handle = A, .given = true};
+    if (door->is_lost(A))
         return false;
-    if (tsr_object_take_compressed(&call->a, door, A))
+    if (tsr_object_take_compressed(object, door, A))
         return true;
     door->inspect(A);
-    return tsr_held_in_lists(door, A) && door->view(&call->a.view, A, &call->a.copies);
+    return tsr_held_in_lists(door, A) && door->view(&object->view, A, &object->copies);
+}
+
+static bool inspect(tsr_call *call)
+{
+    return !call->door->is_lost(call->given.C) && tsr_compressed_inspect(&call->a, call->door, call->given.A);
 }
 
 /* The result has A's type and lies as A does: there is no step that casts or turns it. */

@@ -8,6 +8,12 @@
 /* C = A (I, J), C = the entries of A that a rule keeps: of.picking. */
 extern const tsr_operation tsr_device_extract_operation, tsr_device_select_operation;
 
+/* C = op (A), op (A, B), A' …: of.entries.  And all entries of A: of.total. */
+extern const tsr_operation tsr_device_entries_operation, tsr_device_total_operation;
+
+/* What a device has of a matrix, and sparse, or what the host holds in lists.  False: neither. */
+bool tsr_compressed_inspect(tsr_object *object, const tsr_door *door, void *handle);
+
 /* What call->remote.stays has become: compressed contents of C, which products then find in `entry` (NULL: in C's own).  facts: all but what the
  * backend says.  TSR_OK: C has them; else nothing has changed. */
 tsr_status tsr_compressed_leave(tsr_call *call, tsr_device_array_facts facts, tsr_cache_entry *entry);

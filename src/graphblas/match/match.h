@@ -65,6 +65,8 @@ bool tsr_match_list(tsr_indices *indices, tsr_list list, int64_t all);
 /* False: not built in, or none that a step knows. */
 bool tsr_match_unary(tsr_ewise_op *op, tsr_type *type, GrB_UnaryOp handle);
 bool tsr_match_binary(tsr_ewise_op *op, tsr_type *type, GrB_BinaryOp handle);
+/* Is it the power of floats? */
+bool tsr_match_power(tsr_type *type, GrB_BinaryOp handle);
 bool tsr_match_select(tsr_ewise_op *op, tsr_type *type, GrB_IndexUnaryOp handle);
 bool tsr_match_place(tsr_place_rule *rule, tsr_type *type, GrB_IndexUnaryOp handle); /* all but y, which is of the type */
 bool tsr_match_reduce(tsr_reduce_op *op, tsr_type *type, GrB_BinaryOp handle); /* of a monoid */

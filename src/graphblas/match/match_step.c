@@ -24,6 +24,16 @@ bool tsr_match_binary(tsr_ewise_op *op, tsr_type *type, GrB_BinaryOp handle)
     return tsr_real.GxB_BinaryOp_xtype(&x, handle) == GrB_SUCCESS && match_step(op, type, handle, x);
 }
 
+bool tsr_match_power(tsr_type *type, GrB_BinaryOp handle)
+{
+    GrB_Type x;
+    tsr_operator op;
+    if (tsr_real.GxB_BinaryOp_xtype(&x, handle) != GrB_SUCCESS || !tsr_match_operator(&op, handle, x) || op.code != TSR_OPERATOR_POW)
+        return false;
+    *type = op.type;
+    return *type == TSR_FP32 || *type == TSR_FP64;
+}
+
 static bool type_of_y(GrB_Type *y, GrB_IndexUnaryOp handle)
 {
     char name[GxB_MAX_NAME_LEN];

@@ -98,6 +98,7 @@ static const struct {
     {"GxB_SECONDI1_", TSR_OPERATOR_SECONDI1},
     {"GxB_SECONDJ_", TSR_OPERATOR_SECONDJ},
     {"GxB_SECONDJ1_", TSR_OPERATOR_SECONDJ1},
+    {"GxB_POW_", TSR_OPERATOR_POW},
     {"GrB_TRIL", TSR_OPERATOR_TRIL},
     {"GrB_TRIU", TSR_OPERATOR_TRIU},
     {"GrB_DIAG", TSR_OPERATOR_DIAG},
@@ -181,6 +182,14 @@ bool tsr_match_type(tsr_type *type, GrB_Type handle)
             return true;
         }
     return false;
+}
+
+GrB_Semiring tsr_semiring_named(const char *start, tsr_type type)
+{
+    char name[48];
+    strcpy(stpcpy(name, start), suffix[type]);
+    void *const *variable = tsr_real_symbol(name);
+    return variable ? (GrB_Semiring)*variable : NULL;
 }
 
 GrB_Type tsr_type_handle(tsr_type type)

@@ -19,6 +19,8 @@ void tsr_memo_forget(const void *handle);
 /* Built-in real types only. */
 bool tsr_match_type(tsr_type *type, GrB_Type handle);
 GrB_Type tsr_type_handle(tsr_type type);
+/* The built-in semiring of this name, which the type ends; NULL: there is none. */
+GrB_Semiring tsr_semiring_named(const char *start, tsr_type type);
 
 /* What is no tsr_ewise_op: ANY; binary operators of positions; what an IndexUnaryOp does with positions. */
 enum {
@@ -26,7 +28,7 @@ enum {
     TSR_OPERATOR_FIRSTI, TSR_OPERATOR_FIRSTI1, TSR_OPERATOR_FIRSTJ, TSR_OPERATOR_FIRSTJ1,
     TSR_OPERATOR_SECONDI, TSR_OPERATOR_SECONDI1, TSR_OPERATOR_SECONDJ, TSR_OPERATOR_SECONDJ1,
     TSR_OPERATOR_ROWINDEX, TSR_OPERATOR_COLINDEX, TSR_OPERATOR_DIAGINDEX, TSR_OPERATOR_TRIL, TSR_OPERATOR_TRIU, TSR_OPERATOR_DIAG,
-    TSR_OPERATOR_OFFDIAG, TSR_OPERATOR_ROWLE, TSR_OPERATOR_ROWGT, TSR_OPERATOR_COLLE, TSR_OPERATOR_COLGT
+    TSR_OPERATOR_OFFDIAG, TSR_OPERATOR_ROWLE, TSR_OPERATOR_ROWGT, TSR_OPERATOR_COLLE, TSR_OPERATOR_COLGT, TSR_OPERATOR_POW
 };
 
 typedef struct tsr_operator {

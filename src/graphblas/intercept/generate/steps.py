@@ -65,6 +65,14 @@ def _assign(match, prototype):
         _output(match, prototype, 6 if vector else 8), source, 'a4' if vector else 'a6')
 
 
+def _of_entries(make):
+    """The same arguments, for sparse matrices that a device has."""
+    def on_device(match, prototype):
+        return re.sub(r'^tsr_try_(row_sums|\w+)', lambda name: 'tsr_try_%s_on_device' % {'row_sums': 'rows'}.get(name[1], name[1]),
+                      make(match, prototype))
+    return on_device
+
+
 def _select_on_device(match, prototype):
     return 'tsr_try_select_on_device(&early, %s, a3, (GrB_Matrix) a4, %s)' % (_output(match, prototype, 6), _scalar(match, 5))
 
@@ -149,7 +157,12 @@ STEPS = [(re.compile(pattern), make) for pattern, make in (
 
 # Asked before these: of sparse matrices that a device has.
 ON_DEVICE = [(re.compile(r'^GrB_(?P<object>Matrix)_select_(?P<type>%s|Scalar)$' % TYPES), _select_on_device),
-         (re.compile(r'^GrB_(?P<object>Matrix)_extract$'), _extract_on_device)]
+         (re.compile(r'^GrB_(?P<object>Matrix)_extract$'), _extract_on_device),
+         (re.compile(r'^GrB_(?P<object>Matrix)_apply$'), _of_entries(_apply)),
+         (re.compile(r'^GrB_(?P<object>Matrix)_apply_BinaryOp(?P<side>1st|2nd)_(?P<type>%s|Scalar)$' % TYPES), _of_entries(_bind)),
+         (re.compile(r'^GrB_(?P<object>Matrix)_eWise(?P<kind>Mult|Add)_(?P<operator>BinaryOp|Monoid|Semiring)$'), _of_entries(_ewise)),
+         (re.compile(r'^GrB_transpose$'), _of_entries(_transpose)),
+         (re.compile(r'^GrB_Matrix_reduce_(?P<operator>Monoid|BinaryOp)$'), _of_entries(_reduce_rows))]
 
 BUILD = re.compile(OBJECT + r'build_(?P<type>%s|Scalar)$' % TYPES)
 LISTED = re.compile(r'^G[rx]B_(?P<object>Vector)_(?:sub)?assign(?:_(?P<type>%s|Scalar))?$' % TYPES)
