@@ -1,13 +1,15 @@
 """The same program plain and through each form of the door prints the same; other libraries are passed through.
 
 usage: test_forms.py CASE, with the paths in the environment: CALLS, CALLS_AHEAD (linked ahead), LIBTESSERA, PROFILER (another library
-to preload), REPLACEMENT (folder, may be empty), CALLS_FAKE, FAKES (folder with fake_good, fake_extra, fake_major, fake_says)
+to preload), REPLACEMENT (folder, may be empty), CALLS_FAKE, FAKES (folder with fake_good, fake_extra, fake_major, fake_says); MAJOR (version of GraphBLAS)
 SPDX-License-Identifier: Apache-2.0
 """
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 
 PLAIN = {k: v for k, v in os.environ.items() if not k.startswith(('TESSERA_', 'LD_PRELOAD', 'LD_LIBRARY_PATH'))}
 
@@ -79,6 +81,20 @@ def case_missing():
     code, out, text = run([PLAIN['CALLS_FAKE']], LD_PRELOAD=PLAIN['LIBTESSERA'])
     require(code == 0 and out.split('\n')[:4] == ['init -101', 'mxm -101', 'nvals -101', 'value 0'], (code, out))
     require(text.count('\n') == 1 and 'no SuiteSparse:GraphBLAS is loaded' in text, text)
+
+
+def case_door_file_missing():
+    """A version that has a door, whose file is not there: the file and both folders are named, with the core and without."""
+    where = os.path.dirname(PLAIN['LIBTESSERA'])
+    core = os.path.join(where, '..', '..', 'libtessera-core.so.0')
+    for beside in ([], [core]):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = os.path.realpath(folder)
+            for file in [PLAIN['LIBTESSERA'], *beside]:
+                shutil.copy(file, folder)
+            text = same([PLAIN['CALLS']], LD_PRELOAD=os.path.join(folder, os.path.basename(PLAIN['LIBTESSERA'])))
+            require(text.count('\n') == 1 and f'libtessera-door{PLAIN["MAJOR"]}.so for' in text, text)
+            require(f'in {folder}/tessera or {folder}: everything is passed through' in text, text)
 
 
 def fake(name):

@@ -34,21 +34,29 @@ static bool open_file(tsr_symbols *symbols, const char *folder, const char *rela
     return handle && tsr_symbols_open(symbols, handle);
 }
 
-/* Beside this library, or in the folder `tessera` there. */
-static bool open_beside(tsr_symbols *symbols, const char *name)
+/* Where this library is. */
+static bool own_folder(char folder[PATH_MAX])
 {
-    char folder[PATH_MAX];
     Dl_info info;
     if (!dladdr(tsr_slots, &info) || !realpath(info.dli_fname, folder))
         return false;
     *strrchr(folder, '/') = '\0';
-    return open_file(symbols, folder, "tessera/", name) || open_file(symbols, folder, "", name);
+    return true;
 }
+
+/* Beside this library, or in the folder `tessera` there. */
+static bool open_beside(tsr_symbols *symbols, const char *name)
+{
+    char folder[PATH_MAX];
+    return own_folder(folder) && (open_file(symbols, folder, "tessera/", name) || open_file(symbols, folder, "", name));
+}
+
+#define DOOR "libtessera-door%d.so"
 
 static bool open_door(tsr_symbols *symbols, int major)
 {
     char name[64];
-    snprintf(name, sizeof name, "libtessera-door%d.so", major);
+    snprintf(name, sizeof name, DOOR, major);
     return open_beside(symbols, name);
 }
 
@@ -94,19 +102,41 @@ static void *of_core(const char *name)
     return has_core ? tsr_symbols_find(&core, name) : NULL;
 }
 
+static bool has_a_door(int major)
+{
+    bool has = false;
+    for (size_t n = 0; n < MAJORS; n++)
+        has = has || majors[n] == major;
+    return has;
+}
+
+/* By the core; on stderr where the core is missing as well. */
+static void warn_of_missing_door(int major)
+{
+    void (*warn_once)(const char *, const char *, ...) = of_core("tsr_warn_once");
+    const char *soname = real.soname ? real.soname : "it has no SONAME";
+    char folder[PATH_MAX] = "", text[2 * PATH_MAX + 256];
+    if (has_a_door(major) && own_folder(folder))
+        snprintf(text, sizeof text, DOOR " for the SuiteSparse:GraphBLAS loaded (%s) is not, or cannot be loaded, in %s/tessera or %s: "
+                 "everything is passed through; install again", major, soname, folder, folder);
+    else
+        snprintf(text, sizeof text, "there is no door for the SuiteSparse:GraphBLAS loaded (%s): everything is passed through", soname);
+    if (warn_once)
+        warn_once("graphblas-version", "%s", text);
+    else
+        fprintf(stderr, "tessera: %s\n", text);
+}
+
 static void take_door(void)
 {
     const int major = tsr_library_major(&real);
     has_door = major && open_door(&door, major);
-    if (has_door) {
-        const tsr_symbols **told = tsr_symbols_find(&door, "tsr_door_library");
-        *told = &real;
+    if (!has_door) {
+        warn_of_missing_door(major);
         return;
     }
-    void (*warn_once)(const char *, const char *, ...) = of_core("tsr_warn_once");
-    if (warn_once)
-        warn_once("graphblas-version", "there is no door for the SuiteSparse:GraphBLAS loaded (%s): everything is passed through",
-                  real.soname ? real.soname : "it has no SONAME");
+    const tsr_symbols **told = tsr_symbols_find(&door, "tsr_door_library");
+    *told = &real;
 }
 
 static bool is_graphblas(const char *name)
