@@ -95,6 +95,19 @@ static void test_forgotten_when_used(void **state)
     assert_true(tsr_placement_stays(key));
 }
 
+/* What only the device has would be downloaded instead of the result. */
+static void test_operands_of_the_device_alone(void **state)
+{
+    (void)state;
+    const tsr_pull pull = {.elements = 1e6, .least = 1000, .only_there = true, .key = key_of(14, 15)};
+    for (int k = 0; k < 10; k++) {
+        assert_true(tsr_placement_pulls(&pull));
+        tsr_placement_read(pull.key);
+    }
+    assert_false(tsr_placement_pulls(&(tsr_pull){.elements = 10, .least = 1000, .only_there = true, .key = pull.key}));
+    assert_false(tsr_placement_pulls(&(tsr_pull){.elements = 1e6, .least = 1000, .on_device = true, .key = pull.key}));
+}
+
 static void test_stays(void **state)
 {
     (void)state;
@@ -180,6 +193,7 @@ int main(void)
         cmocka_unit_test_setup(test_keys, forget),
         cmocka_unit_test_setup(test_read_at_once, forget),
         cmocka_unit_test_setup(test_forgotten_when_used, forget),
+        cmocka_unit_test_setup(test_operands_of_the_device_alone, forget),
         cmocka_unit_test_setup(test_stays, forget),
         cmocka_unit_test_setup(test_copies_that_nobody_uses, forget),
         cmocka_unit_test_setup(test_a_host_result_that_is_uploaded, forget),

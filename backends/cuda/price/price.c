@@ -147,6 +147,11 @@ double tsr_predict_download_ms(const tsr_features *f)
     return dense_transfer_ns(f->k * f->n * (value_bytes(f) + (f->b_bitmap ? 1 : 0)), f, c) * 1e-6 + c->crossing_ms;
 }
 
+double tsr_compressed_download_ms(double bytes)
+{
+    return tsr_gpu_crossing_ms(0, bytes) + h200.crossing_ms;
+}
+
 /* ---- sparse times sparse ---- */
 
 /* The bus, or the threads that write what came over it. */

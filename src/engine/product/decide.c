@@ -480,6 +480,21 @@ static tsr_walk walk_of(const tsr_call *call, const tsr_features *f)
     return frontier || dots ? tsr_sample_walk(&held) : (tsr_walk){0};
 }
 
+/* Sparse contents that only a device has are downloaded for everybody else. */
+static double compressed_download_ms(const tsr_object *object)
+{
+    const tsr_view *v = &object->view;
+    const double entry = (double)(tsr_type_size(v->type) + sizeof(int64_t));
+    return object->compressed ? tsr_compressed_download_ms((double)v->nvals * entry + (double)v->nvec * sizeof(int64_t)) : 0;
+}
+
+/* What anybody but the device waits for before a product begins. */
+static double before_ms(const tsr_call *call, const tsr_features *f)
+{
+    const double dense = call->b.absent ? tsr_predict_download_ms(f) : 0;
+    return dense + compressed_download_ms(&call->a) + compressed_download_ms(&call->b) + tsr_predict_settle_ms(call->waiting, f->nthreads);
+}
+
 static void decide(const tsr_call *call, tsr_decision *d)
 {
     *d = (tsr_decision){.predicted_ms = -1.0, .forward_ms = -1.0, .observed_ms = -1.0};
@@ -505,7 +520,7 @@ static void decide(const tsr_call *call, tsr_decision *d)
         decide_search(call, &f, d);
         return;
     }
-    double before = (call->b.absent ? tsr_predict_download_ms(&f) : 0) + tsr_predict_settle_ms(call->waiting, f.nthreads);
+    const double before = before_ms(call, &f);
     d->forward_ms = call->may_forward ? before + tsr_predict_suitesparse_ms(&f) : -1.0;
     d->predicted_ms = before + plan_representation(call, &f, d);
     choose(call, d);

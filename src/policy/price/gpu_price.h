@@ -21,6 +21,8 @@
 double tsr_predict_gpu_ms(const tsr_features *f);      /* B and C across PCIe, and A unless a_on_device */
 double tsr_predict_download_ms(const tsr_features *f); /* B, which only the GPU has, is downloaded for another route */
 
+double tsr_compressed_download_ms(double bytes);       /* sparse contents that only the GPU has */
+
 /* Sparse times sparse, C being unmasked, and downloaded in the end unless it stays. */
 double tsr_sparse_product_gpu_ms(const tsr_sparse_product_features *f);
 
