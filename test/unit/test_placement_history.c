@@ -99,12 +99,12 @@ static void test_forgotten_when_used(void **state)
 static void test_operands_of_the_device_alone(void **state)
 {
     (void)state;
-    const tsr_pull pull = {.elements = 1e6, .least = 1000, .only_there = true, .key = key_of(14, 15)};
+    const tsr_pull pull = {.elements = 1e6, .least = 1000, .device_only = true, .key = key_of(14, 15)};
     for (int k = 0; k < 10; k++) {
         assert_true(tsr_placement_pulls(&pull));
         tsr_placement_read(pull.key);
     }
-    assert_false(tsr_placement_pulls(&(tsr_pull){.elements = 10, .least = 1000, .only_there = true, .key = pull.key}));
+    assert_false(tsr_placement_pulls(&(tsr_pull){.elements = 10, .least = 1000, .device_only = true, .key = pull.key}));
     assert_false(tsr_placement_pulls(&(tsr_pull){.elements = 1e6, .least = 1000, .on_device = true, .key = pull.key}));
 }
 

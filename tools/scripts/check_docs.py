@@ -167,16 +167,23 @@ def rows_of_graphs_and_drivers(content):
 
 
 def rows_of_clients(_, content):
-    """Of bench/clients.py; with auto and gpu: later calls of SuiteSparse in ms, and that by ours, the graphs side by side."""
+    """Of bench/clients.py; with auto and gpu: calls of SuiteSparse in ms, the later ones and those from the third on, and that by ours, the graphs
+    side by side."""
     if not any(case.get('ratio_gpu_later') for case in content):
         return rows_of_graphs_and_drivers(content)
     rows = {}
     for case in content:
         if not case.get('ratio_gpu_later'):
             continue
-        ratios = [f'{case[key]:.2f}' for key in ('ratio_later', 'ratio_gpu_later')]
-        rows.setdefault((case['driver'], case['threads']), []).extend([f"{statistics.median(case['plain_later_ms']):.1f}", *ratios])
+        for kind in (kind for kind in ('later', 'third') if f'ratio_gpu_{kind}' in case):
+            ratios = [f'{case[key]:.2f}' for key in (f'ratio_{kind}', f'ratio_gpu_{kind}')]
+            rows.setdefault((case['driver'], case['threads'], kind), []).extend([f"{statistics.median(case[f'plain_{kind}_ms']):.1f}", *ratios])
     return ['|'.join(cells) for cells in rows.values()]
+
+
+def rows_of_algorithms(_, content):
+    """Of bench/algorithms.py with gpu and auto: SuiteSparse in ms, and that by ours."""
+    return ['|'.join([f"{case['plain_ms']:.1f}", f"{case['ratio_auto']:.2f}", f"{case['ratio']:.2f}"]) for case in content if 'ratio_auto' in case]
 
 
 def rows_of_layers(_, content):
@@ -228,7 +235,7 @@ def rows_of_conformance(_, content):
 
 
 # By the schema of a record; figures of others are not compared.
-ROWS_OF = {'conformance/1': rows_of_conformance, 'clients/1': rows_of_clients, 'elementwise/1': rows_of_elementwise, 'entries/1': rows_of_selection, 'graphs/1': rows_of_graphs,
+ROWS_OF = {'algorithms/1': rows_of_algorithms, 'conformance/1': rows_of_conformance, 'clients/1': rows_of_clients, 'elementwise/1': rows_of_elementwise, 'entries/1': rows_of_selection, 'graphs/1': rows_of_graphs,
            'layers/1': rows_of_layers,
            'masked/1': rows_of_masked, 'petsc-products/1': rows_of_petsc, 'petsc-sparse-products/2': rows_of_sparse_petsc,
            'pipelines/1': rows_of_pipelines, 'products/1': rows_of_products, 'python-products/1': rows_of_python,

@@ -102,7 +102,7 @@ static void decide(tsr_call *call)
         return;
     const bool held = is_held(call, gpu);
     const tsr_pull pull = {.elements = (double)call->a.view.nvals, .least = config->min_work, .forced = config->mode == TSR_MODE_GPU,
-                           .on_device = pays(call, held), .only_there = call->a.compressed, .key = call->remote.key = key_of(call)};
+                           .on_device = pays(call, held), .device_only = call->a.compressed, .key = call->remote.key = key_of(call)};
     if (tsr_placement_pulls(&pull))
         call->decision.backend = gpu;
     snprintf(call->decision.reason, sizeof call->decision.reason, held ? "the matrix is on the device" : "the result stays on the device");

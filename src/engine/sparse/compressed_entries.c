@@ -94,7 +94,7 @@ static void decide(tsr_call *call)
         return;
     const double entries = (double)call->a.view.nvals + (call->given.B ? (double)call->b.view.nvals : 0);
     const tsr_pull pull = {.elements = entries, .least = config->min_work, .forced = config->mode == TSR_MODE_GPU,
-                           .only_there = call->a.compressed || call->b.compressed, .key = call->remote.key = key_of(call)};
+                           .device_only = call->a.compressed || call->b.compressed, .key = call->remote.key = key_of(call)};
     if (tsr_placement_pulls(&pull))
         call->decision.backend = gpu;
     snprintf(call->decision.reason, sizeof call->decision.reason, "a matrix is on the device");

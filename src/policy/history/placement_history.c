@@ -121,7 +121,7 @@ bool tsr_placement_pulls(const tsr_pull *pull)
 {
     if (pull->elements < tsr_placement_least(pull->least, pull->forced))
         return false;
-    if (pull->forced || pull->only_there)
+    if (pull->forced || pull->device_only)
         return true;
     if (!pull->on_device)
         return false;

@@ -36,12 +36,12 @@ typedef struct tsr_pull {
     double elements;
     double least;   /* elements, as configured */
     bool on_device; /* an operand, or what is overwritten, is there */
-    bool only_there; /* an operand, no smaller than the result: it would be downloaded for the host, at no less than the result costs */
+    bool device_only; /* an operand, no smaller than the result: it would be downloaded for the host, at no less than the result costs */
     bool forced;    /* TESSERA_MODE=gpu */
     uint64_t key;
 } tsr_pull;
 
-/* To the device?  Unless only_there not when two results in a row were downloaded unused; then every so often, and more and more seldom, one is tried. */
+/* To the device?  Unless device_only not when two results in a row were downloaded unused; then every so often, and more and more seldom, one is tried. */
 bool tsr_placement_pulls(const tsr_pull *pull);
 
 void tsr_placement_forget(void); /* everything (tests) */
