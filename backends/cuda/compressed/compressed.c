@@ -18,11 +18,6 @@ const tsr_kernel_row tsr_cuda_compressed_kernels[TSR_CUDA_COMPRESSED_KERNELS] = 
 
 /* ---- operands ---- */
 
-static size_t value_size_of(const tsr_cuda_sparse *held)
-{
-    return held->csr.x ? tsr_type_size(held->key.type) : 0;
-}
-
 static bool holds(const tsr_compressed_operand *a)
 {
     const tsr_cuda_operand straight = tsr_cuda_compressed_operand(a, false), turned = tsr_cuda_compressed_operand(a, true);
@@ -73,7 +68,7 @@ static tsr_status run_select(void *arguments)
     tsr_status status = tsr_cuda_sparse_use(&a, &operand, s->moved);
     if (status != TSR_OK)
         return status;
-    status = keep_some(&out, &a->csr, &(tsr_cuda_keep){.rule = *s->rule, .type = type}, value_size_of(a));
+    status = keep_some(&out, &a->csr, &(tsr_cuda_keep){.rule = *s->rule, .type = type}, tsr_cuda_compressed_value_size(a));
     tsr_cuda_sparse_leave(a);
     return status == TSR_OK ? tsr_cuda_compressed_new(s->c, &out, type) : status;
 }
@@ -124,7 +119,7 @@ static tsr_status take_columns(tsr_cuda_csr *out, const tsr_cuda_csr *turned, co
 static tsr_status take(tsr_cuda_csr *out, const extracting *x, const tsr_cuda_sparse *a, uint32_t *const lists[2])
 {
     tsr_cuda_csr columns = {0};
-    const size_t value_size = value_size_of(a);
+    const size_t value_size = tsr_cuda_compressed_value_size(a);
     tsr_status status = lists[1] ? take_columns(&columns, &a->csr, lists[1], x->places->count, value_size) : TSR_OK;
     if (status == TSR_OK && lists[0]) {
         status = take_rows(out, lists[1] ? &columns : &a->csr, lists[0], x->vectors->count, value_size);
@@ -181,7 +176,7 @@ static tsr_status run_extract(void *arguments)
     tsr_status status = tsr_cuda_sparse_use(&a, &operand, x->moved);
     if (status != TSR_OK)
         return status;
-    const size_t working = 2 * bytes_of(&a->csr, value_size_of(a)) + (size_t)a->csr.nvals * 24;
+    const size_t working = 2 * bytes_of(&a->csr, tsr_cuda_compressed_value_size(a)) + (size_t)a->csr.nvals * 24;
     const bool reserved = tsr_cuda_reserve(working);
     status = reserved ? extract_from(&out, x, a, rows, columns) : TSR_OUT_OF_MEMORY;
     tsr_cuda_unreserve(reserved ? working : 0);

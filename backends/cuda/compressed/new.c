@@ -6,7 +6,7 @@
 
 #include "backends/cuda/transfer/csr.h"
 
-static size_t value_size_of(const tsr_cuda_sparse *held)
+size_t tsr_cuda_compressed_value_size(const tsr_cuda_sparse *held)
 {
     return held->csr.x ? tsr_type_size(held->key.type) : 0;
 }
@@ -14,7 +14,7 @@ static size_t value_size_of(const tsr_cuda_sparse *held)
 static tsr_status download(void *contents, tsr_download *to)
 {
     const tsr_cuda_sparse *held = ((const tsr_cuda_compressed_contents *)contents)->held;
-    const tsr_status status = tsr_cuda_csr_download(&held->csr, value_size_of(held), 0, 0, to);
+    const tsr_status status = tsr_cuda_csr_download(&held->csr, tsr_cuda_compressed_value_size(held), 0, 0, to);
     to->nvals = held->csr.nvals;
     if (to->p)
         to->p[to->nvec] = to->nvals;

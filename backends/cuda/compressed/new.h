@@ -12,6 +12,9 @@ typedef struct tsr_cuda_compressed_contents {
     tsr_cuda_sparse *held; /* these are one of its users: so it stays */
 } tsr_cuda_compressed_contents;
 
+/* Bytes of a value; 0: it has none, or one for all. */
+size_t tsr_cuda_compressed_value_size(const tsr_cuda_sparse *held);
+
 /* By row, the view turned if it is held by column; or its transpose. */
 tsr_cuda_operand tsr_cuda_compressed_operand(const tsr_compressed_operand *a, bool turned);
 

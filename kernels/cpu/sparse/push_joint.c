@@ -90,7 +90,7 @@ static void set_parts(joint_push *h, int64_t work)
     h->blocks = (each > n ? each : n) / of_block + h->w.buckets + 1;
 }
 
-/* Takes `bytes` from *memory on, at a cache line; *memory NULL: only their end is of interest. */
+/* Takes `bytes` from base + *used on, at a cache line; base NULL: only their end is of interest. */
 static void *take(char *base, int64_t *used, int64_t bytes)
 {
     void *at = base ? base + *used : NULL;

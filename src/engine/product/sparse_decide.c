@@ -177,7 +177,7 @@ static void consider_gpu(tsr_call *call, const tsr_spgemm *s, tsr_sparse_product
                  d->predicted_ms, other);
 }
 
-/* Contents are there: nobody else has them. */
+/* Of contents that only a device has. */
 static void decide_on_device(tsr_call *call, const tsr_spgemm *s)
 {
     tsr_decision *d = &call->decision;

@@ -102,7 +102,7 @@ static void decide(tsr_call *call)
         return;
     const bool held = is_held(call, gpu);
     const tsr_pull pull = {.elements = (double)call->a.view.nvals, .least = config->min_work, .forced = config->mode == TSR_MODE_GPU,
-                           .on_device = pays(call, held), .device_only = call->a.compressed, .key = call->remote.key = key_of(call)};
+                           .on_device = !call->a.compressed && pays(call, held), .device_only = call->a.compressed, .key = call->remote.key = key_of(call)};
     if (tsr_placement_pulls(&pull))
         call->decision.backend = gpu;
     snprintf(call->decision.reason, sizeof call->decision.reason, held ? "the matrix is on the device" : "the result stays on the device");
@@ -176,22 +176,23 @@ static tsr_status run(tsr_call *call, pick_fn pick, const void *one)
     return status;
 }
 
-static tsr_settlement settle(tsr_call *call, tsr_status *status)
+tsr_settlement tsr_compressed_settle(tsr_call *call, tsr_status *status)
 {
     (void)call;
     (void)status;
     return TSR_SETTLED;
 }
 
-static void drop(tsr_call *call)
+void tsr_compressed_drop(tsr_call *call)
 {
     call->decision.backend->contents->drop(call->remote.stays);
     call->remote.stays = NULL;
 }
 
-static void use(tsr_call *call)
+void tsr_compressed_use(tsr_call *call)
 {
     tsr_contents_use(call->a.compressed);
+    tsr_contents_use(call->b.compressed);
 }
 
 static void describe(char *text, size_t size, const tsr_call *call, const char *what)
@@ -247,8 +248,8 @@ static void describe_extraction(char *text, size_t size, const tsr_call *call)
     describe(text, size, call, "extract");
 }
 
-const tsr_operation tsr_device_extract_operation = {.resolve = resolve_extraction, .decide = decide, .run = run_extraction, .settle = settle,
-                                                    .use = use, .drop = drop, .describe = describe_extraction, .kernel = "extract"};
+const tsr_operation tsr_device_extract_operation = {.resolve = resolve_extraction, .decide = decide, .run = run_extraction, .settle = tsr_compressed_settle,
+                                                    .use = tsr_compressed_use, .drop = tsr_compressed_drop, .describe = describe_extraction, .kernel = "extract"};
 
 /* ---- selection ---- */
 
@@ -299,5 +300,5 @@ static void describe_selection(char *text, size_t size, const tsr_call *call)
     describe(text, size, call, "select");
 }
 
-const tsr_operation tsr_device_select_operation = {.resolve = resolve_selection, .decide = decide, .run = run_selection, .settle = settle,
-                                                   .use = use, .drop = drop, .describe = describe_selection, .kernel = "select"};
+const tsr_operation tsr_device_select_operation = {.resolve = resolve_selection, .decide = decide, .run = run_selection, .settle = tsr_compressed_settle,
+                                                   .use = tsr_compressed_use, .drop = tsr_compressed_drop, .describe = describe_selection, .kernel = "select"};

@@ -11,6 +11,11 @@ extern const tsr_operation tsr_device_extract_operation, tsr_device_select_opera
 /* C = op (A), op (A, B), A' …: of.entries.  And all entries of A: of.total. */
 extern const tsr_operation tsr_device_entries_operation, tsr_device_total_operation;
 
+/* What these operations do alike: a result that was left is settled, one that fails is dropped, operands were used. */
+tsr_settlement tsr_compressed_settle(tsr_call *call, tsr_status *status);
+void tsr_compressed_drop(tsr_call *call);
+void tsr_compressed_use(tsr_call *call);
+
 /* What a device has of a matrix, and sparse, or what the host holds in lists.  False: neither. */
 bool tsr_compressed_inspect(tsr_object *object, const tsr_door *door, void *handle);
 

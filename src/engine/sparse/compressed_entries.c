@@ -147,32 +147,14 @@ static tsr_status run(tsr_call *call)
     return status == TSR_OK ? leave(call) : status;
 }
 
-static tsr_settlement settle(tsr_call *call, tsr_status *status)
-{
-    (void)call;
-    (void)status;
-    return TSR_SETTLED;
-}
-
-static void drop(tsr_call *call)
-{
-    call->decision.backend->contents->drop(call->remote.stays);
-    call->remote.stays = NULL;
-}
-
-static void use(tsr_call *call)
-{
-    tsr_contents_use(call->a.compressed);
-    tsr_contents_use(call->b.compressed);
-}
-
 static void describe(char *text, size_t size, const tsr_call *call)
 {
     const tsr_ewise *step = &call->of.entries.step;
     snprintf(text, size, "entries %s %s nnz=%lld", tsr_ewise_name(step->op), tsr_type_name(step->type), (long long)call->a.view.nvals);
 }
 
-const tsr_operation tsr_device_entries_operation = {.resolve = resolve, .decide = decide, .run = run, .settle = settle, .use = use, .drop = drop,
+const tsr_operation tsr_device_entries_operation = {.resolve = resolve, .decide = decide, .run = run, .settle = tsr_compressed_settle,
+                                                    .use = tsr_compressed_use, .drop = tsr_compressed_drop,
                                                     .describe = describe, .kernel = "entries"};
 
 /* ---- all entries ---- */
@@ -211,5 +193,5 @@ static void describe_total(char *text, size_t size, const tsr_call *call)
     snprintf(text, size, "reduce %s nnz=%lld", tsr_type_name(call->a.view.type), (long long)call->a.view.nvals);
 }
 
-const tsr_operation tsr_device_total_operation = {.resolve = resolve_total, .decide = decide_total, .run = run_total, .settle = settle,
-                                                  .use = use, .describe = describe_total, .kernel = "reduce"};
+const tsr_operation tsr_device_total_operation = {.resolve = resolve_total, .decide = decide_total, .run = run_total, .settle = tsr_compressed_settle,
+                                                  .use = tsr_compressed_use, .describe = describe_total, .kernel = "reduce"};
