@@ -281,6 +281,28 @@ static void gathered(void)
     CHECK(GrB_Matrix_free(&c));
 }
 
+/* A result of 16 MB, which is a part of the heap, from an operand of 128 kB. */
+static void heap_used_again(void)
+{
+    enum { EARLY = 8, LATE = 40, ROWS = 131072, MIDDLE = 1000 };
+    const int can = collapses();
+    GrB_Matrix a = NULL, b = dense(MIDDLE, 16), c = NULL;
+    CHECK(GrB_Matrix_new(&a, GrB_FP64, ROWS, MIDDLE));
+    for (GrB_Index row = 0; row < ROWS; row++)
+        CHECK(GrB_Matrix_setElement_FP64(a, 1, row, row % MIDDLE));
+    double early = 0;
+    for (int round = 0; round < LATE; round++) {
+        GrB_Matrix_free(&c);
+        c = product(a, b);
+        if (round < EARLY)
+            early = huge_mib();
+    }
+    printf("early %.0f late %.0f can %d\n", early, huge_mib(), can);
+    CHECK(GrB_Matrix_free(&a));
+    CHECK(GrB_Matrix_free(&b));
+    CHECK(GrB_Matrix_free(&c));
+}
+
 /* Large matrices that live for a moment, none of them a product of ours. */
 static void short_lives(void)
 {
@@ -308,7 +330,7 @@ int main(int argc, char **argv)
         void (*run)(void);
     } cases[] = {{"no_products", no_products}, {"many_results", many_results}, {"limited", limited}, {"loop", loop}, {"halves", halves},
                  {"limited_whole", limited_whole}, {"many_matrices", many_matrices},
-                 {"short_lives", short_lives}, {"used_again", used_again}, {"gathered", gathered}, {"few", few}};
+                 {"short_lives", short_lives}, {"used_again", used_again}, {"heap_used_again", heap_used_again}, {"gathered", gathered}, {"few", few}};
     CHECK(GrB_init(GrB_NONBLOCKING));
     CHECK(GxB_Global_Option_set_INT32(GxB_GLOBAL_NTHREADS, 1));
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++)

@@ -79,16 +79,24 @@ class Memory(unittest.TestCase):
                 self.assertLess(early, 16)
             self.assertGreater(late, 40)
 
+    def check_collapsed(self, case, settings):
+        code, out, err = run(MEMORY, case, **settings)
+        self.assertEqual(code, 0, err)
+        early, late, can = (int(word) for word in out.split()[1::2])
+        if not can:
+            self.skipTest("the kernel cannot collapse pages")
+        self.assertLess(early, 4)
+        (self.assertGreaterEqual if settings else self.assertLess)(late, 4)
+
     @unittest.skipIf("[always]" in HUGE_PAGES, "all large arrays lie in huge pages")
     def test_huge_pages_for_operands_that_are_gathered(self):
         for settings in [{}] + THROUGH:
-            code, out, err = run(MEMORY, "gathered", **settings)
-            self.assertEqual(code, 0, err)
-            early, late, can = (int(word) for word in out.split()[1::2])
-            if not can:
-                self.skipTest("the kernel cannot collapse pages")
-            self.assertLess(early, 4)
-            (self.assertGreaterEqual if settings else self.assertLess)(late, 4)
+            self.check_collapsed("gathered", settings)
+
+    @unittest.skipIf("[always]" in HUGE_PAGES, "all large arrays lie in huge pages")
+    def test_huge_pages_for_results_in_the_heap_that_are_used_again(self):
+        for settings in [{}, THROUGH[1]]:
+            self.check_collapsed("heap_used_again", settings)
 
     def test_huge_pages_are_for_products(self):
         plain = number("short_lives", "huge")

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "src/graphblas/intercept/memory/block_cache.h"
+#include "src/graphblas/intercept/memory/huge_pages.h"
 
 #include <dlfcn.h>
 #include <malloc.h>
@@ -15,7 +16,6 @@
 #include "src/graphblas/intercept/memory/memory.h"
 #include "src/graphblas/intercept/memory/pins.h"
 
-#define HUGE_PAGE ((size_t) 2 << 20)
 #define UNLIKELY __attribute__((cold, noinline)) /* what every small call passes stays short */
 enum { SMALL_EVENTS = 256 };
 
@@ -118,23 +118,6 @@ static void release_all(void)
     give_back_all(victims, count);
 }
 
-/* ---- advice to the kernel: whole huge pages inside of the block ---- */
-
-static void advise(void *block, size_t bytes, int advice)
-{
-    const uintptr_t begin = ((uintptr_t) block + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
-    const uintptr_t end = ((uintptr_t) block + bytes) & ~(HUGE_PAGE - 1);
-    if (end > begin)
-        (void) madvise((void *) begin, end - begin, advice);
-}
-
-/* The contents are lost. */
-static void move_to_huge_pages(void *block, size_t bytes)
-{
-    advise(block, bytes, MADV_DONTNEED);
-    advise(block, bytes, MADV_HUGEPAGE);
-}
-
 /* ---- malloc ---- */
 
 static void *allocate(size_t bytes, bool align)
@@ -154,6 +137,15 @@ static UNLIKELY void *surely(size_t bytes, bool align)
     return allocate(bytes, align);
 }
 
+/* Small blocks get no advice: it would outlive them in the C library's heap. */
+static void move_to_huge_pages(tsr_kept_block found)
+{
+    if (tsr_block_is_small(found.bytes))
+        (void)tsr_huge_collapse(found.block, found.bytes);
+    else
+        tsr_huge_move(found.block, tsr_block_bytes(found.size));
+}
+
 /* A kept block, or NULL.  *again: the fresh one will be used again. */
 static void *ask(int size, bool *again)
 {
@@ -165,11 +157,11 @@ static void *ask(int size, bool *again)
     const bool wanted = active && tsr_kept_count_request(size, time);
     const tsr_kept_block found = wanted ? tsr_kept_take(size) : (tsr_kept_block){0};
     *again = wanted && !found.block && tsr_kept_has_room(tsr_block_bytes(size));
-    const bool due = found.block && !tsr_block_is_small(found.bytes) && tsr_kept_count_reuse(found.block);
+    const bool due = found.block && tsr_kept_count_reuse(found.block, found.bytes);
     pthread_mutex_unlock(&mutex);
     give_back_all(victims, count);
     if (due && !is_set(DEVICE))
-        move_to_huge_pages(found.block, tsr_block_bytes(size));
+        move_to_huge_pages(found);
     return found.block;
 }
 
@@ -181,7 +173,7 @@ static void *fresh(size_t bytes, int size, bool align, bool again)
     const size_t all = whole ? tsr_block_bytes(size) : bytes;
     void *block = surely(all, align || again);
     if (block && again && !tsr_block_is_small(all) && is_set(DEVICE))
-        advise(block, all, MADV_HUGEPAGE);
+        tsr_huge_advise(block, all, MADV_HUGEPAGE);
     return block;
 }
 
@@ -254,7 +246,7 @@ static bool count_freed(const void *block, size_t bytes, int size, int64_t time)
     if (is_set(ACTIVE))
         tsr_kept_count_free(size, time);
     const bool wanted = is_wanted(block, bytes, size);
-    if (!wanted && !tsr_block_is_small(bytes))
+    if (!wanted)
         tsr_kept_forget_reuse(block);
     pthread_mutex_unlock(&mutex);
     give_back_all(victims, count);
@@ -266,7 +258,7 @@ static bool count_freed(const void *block, size_t bytes, int size, int64_t time)
 static bool keep(void *block, size_t bytes, int size, int64_t time)
 {
     if (!tsr_block_is_small(bytes) && !is_set(DEVICE))
-        advise(block, bytes, MADV_FREE);
+        tsr_huge_advise(block, bytes, MADV_FREE);
     pthread_mutex_lock(&mutex);
     const bool wanted = is_wanted(block, bytes, size);
     if (wanted)

@@ -1,20 +1,12 @@
 /* Ski-rental of huge pages for operands that products gather rows of.  In small pages a row of an operand that the processor's table of
  * pages does not cover costs some 2 ns more; collapsing small pages into huge ones costs 0.3 to 0.6 ms for each MiB.
  * SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
 #include "src/graphblas/intercept/memory/gathers.h"
+#include "src/graphblas/intercept/memory/huge_pages.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <sys/mman.h>
-
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25 /* Linux 6.1 */
-#endif
-
-#define HUGE_PAGE ((size_t)2 << 20)
 
 enum {
     LEAST = 4 << 20,  /* bytes that are worth it */
@@ -56,12 +48,6 @@ static bool is_due(const void *block, size_t bytes, double rows)
     return due;
 }
 
-static bool collapse(const void *block, size_t bytes)
-{
-    const uintptr_t begin = ((uintptr_t)block + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1), end = ((uintptr_t)block + bytes) & ~(HUGE_PAGE - 1);
-    return madvise((void *)begin, end - begin, MADV_COLLAPSE) == 0;
-}
-
 static void give_up(const void *block, size_t bytes)
 {
     pthread_mutex_lock(&mutex);
@@ -71,6 +57,6 @@ static void give_up(const void *block, size_t bytes)
 
 void tsr_gathers_note(const void *block, size_t bytes, double rows)
 {
-    if (bytes >= LEAST && is_due(block, bytes, rows) && !collapse(block, bytes))
+    if (bytes >= LEAST && is_due(block, bytes, rows) && !tsr_huge_collapse(block, bytes))
         give_up(block, bytes);
 }

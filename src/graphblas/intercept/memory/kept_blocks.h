@@ -62,8 +62,8 @@ void tsr_kept_count_free(int size, int64_t time);
 bool tsr_kept_wants(int size);
 void tsr_kept_forget_counts(void);
 
-/* A large block is served from here; true: from now on huge pages pay. */
-bool tsr_kept_count_reuse(const void *block);
+/* A block is served from here; true: from now on huge pages pay. */
+bool tsr_kept_count_reuse(const void *block, size_t bytes);
 void tsr_kept_forget_reuse(const void *block);
 
 #endif
