@@ -4,7 +4,8 @@
 One row a case: medians over all calls of the time, of the processor time and of the GrB_wait that follows (it sorts what is jumbled); the first
 call's, and the later ones'; the most memory.  `ratio` is of times, `cpu_ratio` of processor times, which other programs on the machine disturb
 less, `first_ratio` of the first call's processor times; with a GPU (--mode auto, gpu) `first_ms_ratio` and `later_ms_ratio` of times are what
-counts: the first call of a process starts CUDA if it comes to that.  A difference of entries or sums makes the exit status 1.  SPDX-License-Identifier: Apache-2.0"""
+counts: the first call of a process starts CUDA if it comes to that.  `sorted_ratio` and `first_sorted_ratio` are of times of later calls and of
+the first with that of the GrB_wait.  A difference of entries or sums makes the exit status 1.  SPDX-License-Identifier: Apache-2.0"""
 import argparse
 import json
 import math
@@ -20,8 +21,8 @@ def measure(options, case, mode):
     environment = dict(os.environ, OMP_NUM_THREADS=str(options.threads))
     if mode:
         environment.update(LD_PRELOAD=options.library, TESSERA_MODE=mode)
-    done = subprocess.run([options.program, case, str(options.threads), str(options.calls)], env=environment, capture_output=True, text=True,
-                          check=False)
+    command = [options.program, case, str(options.threads), str(options.calls)] + ['home'] * options.home
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f'{case}: {done.stderr.strip()}')
     return json.loads(done.stdout)
@@ -31,10 +32,20 @@ def median(runs, key, part=slice(None)):
     return statistics.median(value for run in runs for value in run[key][part])
 
 
+LATER, FIRST = slice(1, None), slice(1)
+
+
+def with_wait(runs, part):
+    """Elapsed ms until C is sorted."""
+    calls = [ms + wait for run in runs for ms, wait in zip(run['ms'][part], run['wait_elapsed_ms'][part])]
+    return round(statistics.median(calls), 3)
+
+
 def side(runs):
+    later = LATER if len(runs[0]['ms']) > 1 else slice(None)
     return {'ms': round(median(runs, 'ms'), 3), 'cpu_ms': round(median(runs, 'cpu_ms'), 3), 'wait_ms': round(median(runs, 'wait_ms'), 3),
-            'first_cpu_ms': round(median(runs, 'cpu_ms', slice(1)), 3), 'first_ms': round(median(runs, 'ms', slice(1)), 3),
-            'later_ms': round(median(runs, 'ms', slice(1, None) if len(runs[0]['ms']) > 1 else slice(None)), 3),
+            'first_cpu_ms': round(median(runs, 'cpu_ms', FIRST), 3), 'first_ms': round(median(runs, 'ms', FIRST), 3),
+            'later_ms': round(median(runs, 'ms', later), 3), 'sorted_ms': with_wait(runs, later), 'first_sorted_ms': with_wait(runs, FIRST),
             'peak_mb': max(run['peak_mb'] for run in runs)}
 
 
@@ -48,7 +59,9 @@ def compare(options, case, mode, plain_runs, runs):
             'cpu_ratio': round(plain['cpu_ms'] / tessera['cpu_ms'], 3),
             'first_ratio': round(plain['first_cpu_ms'] / tessera['first_cpu_ms'], 3),
             'first_ms_ratio': round(plain['first_ms'] / tessera['first_ms'], 3),
-            'later_ms_ratio': round(plain['later_ms'] / tessera['later_ms'], 3), 'same': same}
+            'later_ms_ratio': round(plain['later_ms'] / tessera['later_ms'], 3),
+            'sorted_ratio': round(plain['sorted_ms'] / tessera['sorted_ms'], 3),
+            'first_sorted_ratio': round(plain['first_sorted_ms'] / tessera['first_sorted_ms'], 3), 'same': same}
 
 
 def one_case(options, case):
@@ -64,8 +77,8 @@ def one_case(options, case):
 def table(path):
     """A record as Markdown: processor times, which other programs on the machine disturb least."""
     head, rows = record.read(path)
-    if any(row.get('mode', 'cpu') != 'cpu' for row in rows):
-        return gpu_table(head, rows)
+    if any(row.get('mode', 'cpu') != 'cpu' or row['threads'] > 2 for row in rows):
+        return elapsed_table(head, rows)
     print('| threads | product | entries of C | SuiteSparse, CPU ms | Tessera, CPU ms | ratio | of the first call | of elapsed times | '
           'GrB_wait afterwards | peak MB |\n|---|---|---|---|---|---|---|---|---|---|')
     for row in rows:
@@ -80,18 +93,18 @@ def table(path):
     print(f"\n{head['cpu']['cores']} cores of {head['cpu']['name']}.")
 
 
-def gpu_table(head, rows):
-    """Elapsed times, C on the host."""
-    print('| mode | product | entries of A | entries of C | SuiteSparse, ms | Tessera, ms | ratio | of the first call | GrB_wait afterwards, CPU ms |\n'
-          '|---|---|---|---|---|---|---|---|---|')
+def elapsed_table(head, rows):
+    """Elapsed times; until C is sorted, in the last columns."""
+    keys = ['later_ms_ratio', 'first_ms_ratio'] + (['sorted_ratio', 'first_sorted_ratio'] if 'sorted_ratio' in rows[0] else [])
+    print('| mode | product | entries of A | entries of C | SuiteSparse, ms | Tessera, ms | ratio | of the first call |'
+          + (' with GrB_wait | of the first call |' if len(keys) > 2 else '') + '\n|---|---|---|---|---|---' + '|---' * len(keys) + '|')
     for row in sorted(rows, key=lambda row: row['mode']):
-        plain, tessera = row['plain'], row['tessera']
-        print(f"| {row['mode']} | {row['case']} | {row['entries_a']:,} | {row['entries']:,} | {plain['later_ms']:.1f} | {tessera['later_ms']:.1f} | "
-              f"{row['later_ms_ratio']:.2f} | {row['first_ms_ratio']:.2f} | {plain['wait_ms']:.1f}, {tessera['wait_ms']:.1f} |")
+        print(f"| {row['mode']} | {row['case']} | {row['entries_a']:,} | {row['entries']:,} | {row['plain']['later_ms']:.1f} | "
+              f"{row['tessera']['later_ms']:.1f} | " + ' | '.join(f'{row[key]:.2f}' for key in keys) + ' |')
     for mode in sorted({row['mode'] for row in rows}):
         of = [row for row in rows if row['mode'] == mode]
-        means = [math.exp(statistics.fmean(math.log(row[key]) for row in of)) for key in ('later_ms_ratio', 'first_ms_ratio')]
-        print(f'| {mode} | geometric mean | | | | | {means[0]:.2f} | {means[1]:.2f} | |')
+        means = [math.exp(statistics.fmean(math.log(row[key]) for row in of)) for key in keys]
+        print(f'| {mode} | geometric mean | | | | | ' + ' | '.join(f'{mean:.2f}' for mean in means) + ' |')
     print(f"\n{head['device']} beside {head['cpu']['cores']} cores of {head['cpu']['name']}, {rows[0]['threads']} threads.")
 
 
@@ -105,10 +118,11 @@ def main():
     parser.add_argument('--mode', default='cpu', help='of Tessera: cpu, gpu, auto, or several with commas between')
     parser.add_argument('--calls', type=int, default=3, help='of a process')
     parser.add_argument('--turns', type=int, default=2)
+    parser.add_argument('--home', action='store_true', help='the time ends when the program has the arrays of C')
     parser.add_argument('--output')
     parser.add_argument('cases', nargs='+')
     options = parser.parse_args()
-    head, rows = record.header('spgemm/1', uses_gpu=options.mode != 'cpu'), []
+    head, rows = record.header('spgemm/1', uses_gpu=options.mode != 'cpu', home=options.home), []
     for case in options.cases:
         rows += one_case(options, case)
         print(json.dumps(rows[-1]), flush=True)

@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "src/base/split.h"
+
 #define CHUNKS_PER_THREAD 16
 #define LEAST_WORK 4096
 #define WORK_PER_VECTOR 2 /* in entries: what an empty row costs */
@@ -115,4 +117,40 @@ void tsr_for_ranges(int64_t size, int64_t grain, int nthreads,
 {
     struct ranges r = { size, grain, work, context };
     tsr_for_jobs((size + grain - 1) / grain, nthreads, one_range, &r);
+}
+
+enum { MOST_PARTS = 64 };
+
+typedef struct prefix_sums {
+    int64_t *sums, count;
+    int parts;
+    int64_t before[MOST_PARTS + 1]; /* the sum of each part, then of those before it */
+} prefix_sums;
+
+static void sum_part(void *context, int64_t part)
+{
+    prefix_sums *s = context;
+    int64_t sum = 0;
+    for (int64_t k = tsr_part_begin(s->count, (int)part, s->parts), end = tsr_part_begin(s->count, (int)part + 1, s->parts); k < end; k++)
+        sum += s->sums[k];
+    s->before[part + 1] = sum;
+}
+
+static void add_up_part(void *context, int64_t part)
+{
+    prefix_sums *s = context;
+    int64_t sum = s->before[part];
+    for (int64_t k = tsr_part_begin(s->count, (int)part, s->parts), end = tsr_part_begin(s->count, (int)part + 1, s->parts); k < end; k++)
+        s->sums[k] = sum += s->sums[k];
+}
+
+void tsr_prefix_sums(int64_t *sums, int64_t count, int nthreads)
+{
+    prefix_sums s = {.sums = sums, .count = count, .parts = tsr_pass_threads(count, nthreads < MOST_PARTS ? nthreads : MOST_PARTS)};
+    if (s.parts > 1) {
+        tsr_for_jobs(s.parts, s.parts, sum_part, &s);
+        for (int part = 0; part < s.parts; part++)
+            s.before[part + 1] += s.before[part];
+    }
+    tsr_for_jobs(s.parts, s.parts, add_up_part, &s);
 }

@@ -33,4 +33,7 @@ void tsr_for_jobs(int64_t jobs, int nthreads, void (*work)(void *context, int64_
 void tsr_for_ranges(int64_t size, int64_t grain, int nthreads,
     void (*work)(void *context, int64_t first, int64_t last), void *context);
 
+/* sums[k] = sums[0] + … + sums[k] for k in [0, count): counts become offsets.  On more than one thread where it is long. */
+void tsr_prefix_sums(int64_t *sums, int64_t count, int nthreads);
+
 #endif

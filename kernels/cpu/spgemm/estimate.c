@@ -3,13 +3,19 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/spgemm/driver.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "kernels/cpu/common/chunks.h"
+#include "src/base/split.h"
 
 enum {
     FEW = 1 << 16,          /* products of which the memory of all is taken */
     SHARE = 64,             /* one row in so many, at least */
     MOST_ROWS = 2048,
+    PRODUCTS_PER_JOB = 1 << 14,
+    RANGE = 1 << 16,        /* rows bounded at once */
     SPARE = 8               /* an eighth more than expected */
 };
 
@@ -39,44 +45,94 @@ static int64_t most_of_row(const tsr_spgemm_work *w, int64_t v)
     return products < w->job.n ? products : w->job.n;
 }
 
+/* ---- a bound of all rows ---- */
+
+typedef struct bounds {
+    const tsr_spgemm_work *w;
+    atomic_llong all;
+} bounds;
+
+static void add_bounds(void *context, int64_t first, int64_t last)
+{
+    bounds *b = context;
+    int64_t sum = 0;
+    for (int64_t v = first; v < last; v++)
+        sum += most_of_row(b->w, v);
+    atomic_fetch_add_explicit(&b->all, sum, memory_order_relaxed);
+}
+
+static double bound_of_all(const tsr_spgemm_work *w)
+{
+    bounds b = {.w = w};
+    tsr_for_ranges(w->job.nvec, RANGE, tsr_pass_threads(w->job.nvec, w->product.nthreads), add_bounds, &b);
+    return (double)b.all;
+}
+
+/* ---- the sample ---- */
+
 typedef struct sample {
-    double most, counted, all; /* bounds of the rows that were counted, what they have, bounds of all rows */
+    const tsr_spgemm_work *w;
+    int64_t step, limit;         /* one row in so many; products that a job looks at, about */
+    int64_t jobs;                /* job n takes every so manieth of these rows, from the n-th on */
+    atomic_llong most, counted;  /* bounds of the rows that were counted, what they have */
+    atomic_bool failed;
 } sample;
 
-static bool take_sample(sample *s, const tsr_spgemm_work *w)
+typedef struct table {
+    uint32_t *seen;
+    int64_t room;
+} table;
+
+static bool make_room(table *t, int64_t most)
 {
-    const int64_t nvec = w->job.nvec, step = nvec / MOST_ROWS > SHARE ? nvec / MOST_ROWS : SHARE;
-    int64_t room = 0, limit = w->before[nvec] / SHARE; /* products to look at, about */
-    uint32_t *seen = NULL;
-    for (int64_t v = 0; v < nvec; v++) {
+    if (t->room >= 2 * most)
+        return true;
+    for (t->room = 64; t->room < 2 * most;)
+        t->room *= 2;
+    free(t->seen);
+    t->seen = malloc((size_t)t->room * sizeof *t->seen);
+    return t->seen;
+}
+
+static void count_some(void *context, int64_t job)
+{
+    sample *s = context;
+    const tsr_spgemm_work *w = s->w;
+    int64_t limit = s->limit, all = 0, counted = 0;
+    table t = {0};
+    bool ok = true;
+    for (int64_t v = s->step / 2 + job * s->step; ok && v < w->job.nvec && limit >= 0; v += s->jobs * s->step) {
         const int64_t most = most_of_row(w, v);
-        s->all += (double)most;
-        if ((v + step / 2) % step || most == 0 || limit < 0)
+        if (most == 0)
             continue;
         limit -= w->before[v + 1] - w->before[v];
-        if (room < 2 * most) {
-            for (room = 64; room < 2 * most;)
-                room *= 2;
-            free(seen);
-            seen = malloc((size_t)room * sizeof *seen);
-        }
-        if (!seen)
-            return false;
-        s->most += (double)most;
-        s->counted += (double)count_row(&w->job, v, seen, room);
+        all += most;
+        ok = make_room(&t, most);
+        counted += ok ? count_row(&w->job, v, t.seen, t.room) : 0;
     }
-    free(seen);
-    return true;
+    free(t.seen);
+    atomic_fetch_add(&s->most, all);
+    atomic_fetch_add(&s->counted, counted);
+    if (!ok)
+        atomic_store(&s->failed, true);
+}
+
+/* Entries for each that a row may have at most; half of them if that cannot be told. */
+static double share_of_most(const tsr_spgemm_work *w)
+{
+    const int64_t nvec = w->job.nvec, looked_at = w->before[nvec] / SHARE;
+    sample s = {.w = w, .step = nvec / MOST_ROWS > SHARE ? nvec / MOST_ROWS : SHARE,
+                .jobs = tsr_parts(looked_at, PRODUCTS_PER_JOB, w->product.nthreads)};
+    s.limit = looked_at / s.jobs;
+    tsr_for_jobs(s.jobs, (int)s.jobs, count_some, &s);
+    return s.failed || s.most == 0 ? .5 : (double)s.counted / (double)s.most;
 }
 
 int64_t tsr_sg_estimate(const tsr_spgemm_work *w)
 {
     const int64_t products = w->before[w->job.nvec];
-    sample s = {0};
     if (products <= FEW)
         return products + 1;
-    if (!take_sample(&s, w) || s.most == 0)
-        return (int64_t)(s.all > 0 ? s.all / 2 : (double)products / 4) + 1;
-    const double expected = s.all * (s.counted / s.most) * (1 + 1.0 / SPARE);
-    return (int64_t)(expected < s.all ? expected : s.all) + 1;
+    const double all = bound_of_all(w), expected = all * share_of_most(w) * (1 + 1.0 / SPARE);
+    return (int64_t)(expected < all ? expected : all) + 1;
 }

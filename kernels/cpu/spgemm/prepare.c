@@ -175,8 +175,7 @@ static tsr_status count_products(tsr_spgemm_work *w)
     w->before[0] = 0;
     const int parts = tsr_parts(w->product.a.nvals + nvec, TSR_THREAD_WORK / 4, w->product.nthreads);
     tsr_for_ranges(nvec, nvec / (parts > 1 ? 8 * parts : 1) + 1, parts, count_range, w);
-    for (int64_t v = 0; v < nvec; v++)
-        w->before[v + 1] += w->before[v];
+    tsr_prefix_sums(w->before, nvec + 1, w->product.nthreads);
     return TSR_OK;
 }
 

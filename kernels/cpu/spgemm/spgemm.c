@@ -13,7 +13,8 @@
 enum {
     CHUNKS_PER_THREAD = 24,
     ROW_COST = 8,           /* of a row beside its products, in products */
-    WORK_PER_THREAD = 1 << 18
+    WORK_PER_THREAD = 1 << 18,
+    OFFSETS = 1 << 16       /* copied at once */
 };
 
 /* ---- chunks ---- */
@@ -126,8 +127,7 @@ static tsr_status compute(tsr_spgemm_work *w)
     if (r.failed)
         return TSR_OUT_OF_MEMORY;
     w->p[0] = 0;
-    for (int64_t v = 0; v < nvec; v++)
-        w->p[v + 1] += w->p[v];
+    tsr_prefix_sums(w->p, nvec + 1, w->product.nthreads);
     return TSR_OK;
 }
 
@@ -171,12 +171,18 @@ static void gather(const gathering *g)
     tsr_for_jobs(g->w->nchunks, g->w->nthreads, gather_chunk, (void *)g);
 }
 
-static void put_vectors(const tsr_spgemm_work *w, const tsr_spgemm_c *c)
+static void put_offsets(void *context, int64_t first, int64_t last)
 {
-    const int64_t nvec = w->job.nvec;
-    memcpy(c->p, w->p, (size_t)(nvec + 1) * sizeof *c->p);
-    if (w->job.a_h)
-        memcpy(c->h, w->job.a_h, (size_t)nvec * sizeof *c->h);
+    const gathering *g = context;
+    memcpy(g->c.p + first, g->w->p + first, (size_t)(last - first) * sizeof *g->c.p);
+}
+
+static void put_vectors(const gathering *g)
+{
+    const int64_t count = g->w->job.nvec + 1;
+    tsr_for_ranges(count, OFFSETS, tsr_pass_threads(count, g->w->nthreads), put_offsets, (void *)g);
+    if (g->w->job.a_h)
+        memcpy(g->c.h, g->w->job.a_h, (size_t)g->w->job.nvec * sizeof *g->c.h);
 }
 
 /* ---- values alone ---- */
@@ -276,8 +282,8 @@ tsr_status tsr_cpu_spgemm_count(tsr_spgemm_work **work, const tsr_spgemm *produc
 
 tsr_status tsr_cpu_spgemm_fill(tsr_spgemm_work *w, const tsr_spgemm_c *c)
 {
-    put_vectors(w, c);
     const gathering g = {.w = w, .c = *c};
+    put_vectors(&g);
     gather(&g);
     return TSR_OK;
 }
@@ -303,11 +309,11 @@ tsr_status tsr_cpu_spgemm_take(tsr_spgemm_work *w, tsr_spgemm_c *c)
     tsr_sg_thread *t = &w->threads[0];
     if (!fit(w, nvals))
         return TSR_OUT_OF_MEMORY;
-    put_vectors(w, c);
     c->i = t->i;
     c->x = t->x;
     c->index_size = w->product.narrow ? 4 : 8;
     const gathering g = {.w = w, .c = *c, .in_place = true};
+    put_vectors(&g);
     gather(&g);
     t->i = NULL;
     t->x = NULL;
@@ -326,12 +332,19 @@ tsr_status tsr_cpu_spgemm_again(const tsr_spgemm *product, const int64_t *p, con
     return status;
 }
 
+/* On threads of their own: to give pages back takes as long as to copy what they hold. */
+static void end_thread(void *context, int64_t thread)
+{
+    tsr_spgemm_work *w = context;
+    tsr_sg_thread_end(&w->threads[thread], w);
+}
+
 void tsr_cpu_spgemm_free(tsr_spgemm_work *w)
 {
     if (!w)
         return;
-    for (int thread = 0; w->threads && thread < w->nthreads; thread++)
-        tsr_sg_thread_end(&w->threads[thread], w);
+    if (w->threads)
+        tsr_for_jobs(w->nthreads, w->nthreads, end_thread, w);
     tsr_compressed_free(&w->a);
     tsr_compressed_free(&w->b);
     tsr_compressed_free(&w->mask);
