@@ -11,10 +11,20 @@
 extern "C" {
 #endif
 
+/* Several products of one pattern in one run: what lies between the operands of neighbouring ones, in elements.
+ * count 0: one product. */
+typedef struct tsr_device_batch {
+    int64_t count;
+    int64_t values, first, second; /* A's values, B and C; or those of an SDDMM, X and Y */
+} tsr_device_batch;
+
 /* Dense operands in device memory, of the orientation that the product was prepared for (product.b.by_col, product.c_by_col).
  * C = alpha T + beta C, alpha and beta as tsr_device_spmm.scales allows. */
 typedef struct tsr_device_operands {
-    double alpha, beta;
+    tsr_complex alpha, beta;
+    bool conjugate; /* complex numbers: of A's values */
+    const void *values; /* A's, in device memory, of the semiring's type and in the order of the caller's entries; NULL: those that were prepared */
+    tsr_device_batch batch;
     const void *b;
     int64_t ldb; /* elements between the starts of two vectors (of one column: between two of its elements), as below */
     void *c;
@@ -39,6 +49,7 @@ typedef struct tsr_device_samples {
     const void *x, *y;
     int64_t ldx, ldy;
     void *values; /* one for each entry of the mask, in its order */
+    tsr_device_batch batch;
     bool softmax; /* then of each row: only of a mask by row, FP32 and FP64 */
     void *workspace; /* as above */
     size_t workspace_bytes;
@@ -78,11 +89,13 @@ typedef struct tsr_backend_device {
      * is under way. */
     tsr_status (*prepare)(const tsr_product *product, const tsr_device_operands *like, bool bounded, tsr_device_spmm *spmm);
     /* Queued on the stream; may be captured.  No other status than TSR_OK leaves something queued that writes C.  TSR_DECLINED: bias, or rectified,
-     * of a product for which there is no such kernel. */
+     * of a product for which there is no such kernel; a batch, or values, that one launch does not take; complex numbers that do not begin at a
+     * multiple of their size. */
     tsr_status (*run)(const tsr_device_spmm *spmm, const tsr_device_operands *operands);
     void (*drop)(tsr_device_spmm *spmm); /* waits for the device */
     /* The same for an SDDMM whose mask is structural, which needs mask_slot. */
     tsr_status (*sddmm_prepare)(const tsr_product *product, const tsr_device_samples *like, tsr_device_sddmm *sddmm);
+    /* TSR_DECLINED: a batch that one launch does not take. */
     tsr_status (*sddmm_run)(const tsr_device_sddmm *sddmm, const tsr_device_samples *operands);
     void (*sddmm_drop)(tsr_device_sddmm *sddmm);
     tsr_status (*copy)(const tsr_device_copy *copy); /* after what is on the stream; waits */

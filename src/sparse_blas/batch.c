@@ -195,11 +195,26 @@ static tsr_status run_beside(const batch *b, int64_t from, int nthreads)
     return status == TSR_OK ? status : tsr_native_fail(status, "a product of the batch: %s", tsr_status_string(status));
 }
 
+/* In one launch, where the device can; else one after the other. */
+static tsr_status run_on_device(const batch *b)
+{
+    tsr_status status = TSR_DECLINED;
+    if (b->of->count > 1 && b->values) {
+        status = tsr_native_sample_batch_on_device(b->plan, b->alpha.re, b->first, b->second, b->beta.re, b->values, b->of, b->stream);
+    } else if (b->of->count > 1) {
+        status = tsr_native_batch_on_device(b->plan, b->alpha, b->a, b->first, b->beta, b->second, b->of, b->stream);
+    }
+    return status == TSR_DECLINED ? run_in_turn(b, 0) : status;
+}
+
 /* The first one builds what all share, with all threads. */
 static tsr_status run_all(const batch *b)
 {
     const int nthreads = tsr_native_threads();
-    if (b->plan->device || nthreads < 2 || b->of->count <= nthreads) {
+    if (b->plan->device) {
+        return run_on_device(b);
+    }
+    if (nthreads < 2 || b->of->count <= nthreads) {
         return run_in_turn(b, 0);
     }
     const tsr_status status = run_product(b, 0);

@@ -129,6 +129,11 @@ tsr_status tsr_native_execute_on_device(const tsr_plan *plan, tsr_complex alpha,
 /* Waits: operands in device memory are copied, and so is the result. */
 tsr_status tsr_native_execute_through_host(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
                                            const tsr_dense *c, const tsr_epilogue *epilogue, void *stream);
+/* Products of one plan, queued together.  TSR_DECLINED: nothing was queued. */
+tsr_status tsr_native_batch_on_device(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
+                                      const tsr_dense *c, const tsr_batch *of, void *stream);
+tsr_status tsr_native_sample_batch_on_device(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta, void *values,
+                                             const tsr_batch *of, void *stream);
 tsr_status tsr_native_execute_sddmm_on_device(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
                                               tsr_sparse *s, void *values, void *stream);
 

@@ -39,9 +39,6 @@ static const char *why_not(const tsr_plan *plan)
     if (plan->first.memory != TSR_MEMORY_DEVICE || plan->second.memory != TSR_MEMORY_DEVICE) {
         return "an operand is in host memory";
     }
-    if (tsr_native_is_complex(plan)) {
-        return "its numbers are complex";
-    }
     if (p->op == TSR_OP_SDDMM) {
         const bool fits = plan->first.type == p->semiring.type && plan->second.type == p->semiring.type;
         return !fits ? "X or Y is not of the semiring's type" : p->mask.nvals == 0 || p->k == 0 ? "nothing is multiplied" : NULL;
@@ -54,7 +51,7 @@ static const char *why_not(const tsr_plan *plan)
 
 static tsr_status prepare_ready(tsr_device_spmm *spmm, const tsr_plan *plan, const tsr_backend *gpu, const tsr_product *ready)
 {
-    const tsr_device_operands like = {.alpha = 1, .ldb = stride_of(&plan->first), .ldc = stride_of(&plan->second)};
+    const tsr_device_operands like = {.alpha = {1, 0}, .ldb = stride_of(&plan->first), .ldc = stride_of(&plan->second)};
     if (!gpu->supports(ready)) {
         return TSR_DECLINED;
     }
@@ -340,15 +337,21 @@ static tsr_status renew(const tsr_plan *plan, tsr_sparse *a)
     return status;
 }
 
-static tsr_status queue(const tsr_plan *plan, double alpha, const tsr_dense *b, double beta, const tsr_dense *c, const tsr_epilogue *epilogue,
-                        void *stream)
+static tsr_device_operands operands_of(const tsr_plan *plan, tsr_complex alpha, const tsr_dense *b, tsr_complex beta, const tsr_dense *c, void *stream)
 {
     const tsr_native_device *d = plan->device;
-    const tsr_device_operands operands = {.alpha = alpha, .beta = beta, .b = b->data, .ldb = stride_of(b), .c = c->data,
-                                          .ldc = stride_of(c), .workspace = d->workspace, .workspace_bytes = d->workspace_bytes,
-                                          .bias = epilogue ? epilogue->bias : NULL,
-                                          .rectified = epilogue && epilogue->activation == TSR_ACTIVATION_RELU, .stream = stream};
-    return d->gpu->device->run(&d->spmm, &operands);
+    return (tsr_device_operands){.alpha = alpha, .beta = beta, .conjugate = plan->flags & TSR_CONJUGATE_A, .b = b->data, .ldb = stride_of(b),
+                                 .c = c->data, .ldc = stride_of(c), .workspace = d->workspace, .workspace_bytes = d->workspace_bytes,
+                                 .stream = stream};
+}
+
+static tsr_status queue(const tsr_plan *plan, tsr_complex alpha, const tsr_dense *b, tsr_complex beta, const tsr_dense *c,
+                        const tsr_epilogue *epilogue, void *stream)
+{
+    tsr_device_operands operands = operands_of(plan, alpha, b, beta, c, stream);
+    operands.bias = epilogue ? epilogue->bias : NULL;
+    operands.rectified = epilogue && epilogue->activation == TSR_ACTIVATION_RELU;
+    return plan->device->gpu->device->run(&plan->device->spmm, &operands);
 }
 
 static tsr_status device_failed(tsr_status status)
@@ -364,11 +367,17 @@ static void report(const tsr_plan *plan, double ms)
                       (tsr_trace_record){.call = plan->call.given.name, .pattern = pattern, .measured_ms = ms});
 }
 
+/* Executions with these scalars only queue their work. */
+static bool is_queued(const tsr_plan *plan, tsr_complex alpha, tsr_complex beta)
+{
+    const bool plain = tsr_complex_is(alpha, 1) && tsr_complex_is(beta, 0);
+    return !plan->device->why_not && !tsr_complex_is(alpha, 0) && (plain || plan->device->scales);
+}
+
 tsr_status tsr_native_execute_on_device(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
                                         const tsr_dense *c, const tsr_epilogue *epilogue, void *stream)
 {
-    const bool plain = tsr_complex_is(alpha, 1) && tsr_complex_is(beta, 0);
-    if (plan->device->why_not || tsr_complex_is(alpha, 0) || (!plain && !plan->device->scales)) {
+    if (!is_queued(plan, alpha, beta)) {
         return tsr_native_execute_through_host(plan, alpha, a, b, beta, c, epilogue, stream);
     }
     const bool traced = tsr_trace_wanted();
@@ -378,7 +387,7 @@ tsr_status tsr_native_execute_on_device(const tsr_plan *plan, tsr_complex alpha,
         return tsr_native_execute_through_host(plan, alpha, a, b, beta, c, epilogue, stream);
     }
     if (status == TSR_OK) {
-        status = queue(plan, alpha.re, b, beta.re, c, epilogue, stream);
+        status = queue(plan, alpha, b, beta, c, epilogue, stream);
     }
     if (status == TSR_DECLINED) {
         return tsr_native_execute_through_host(plan, alpha, a, b, beta, c, epilogue, stream);
@@ -389,10 +398,34 @@ tsr_status tsr_native_execute_on_device(const tsr_plan *plan, tsr_complex alpha,
     return status == TSR_OK ? status : device_failed(status);
 }
 
-static tsr_status queue_samples(const tsr_plan *plan, const tsr_dense *x, const tsr_dense *y, void *values, void *stream)
+/* A's values of the first product where each has its own. */
+static bool has_values(const tsr_plan *plan, const tsr_sparse *a)
+{
+    return a->device_values && a->view.type == plan->call.product.semiring.type;
+}
+
+tsr_status tsr_native_batch_on_device(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
+                                      const tsr_dense *c, const tsr_batch *of, void *stream)
+{
+    const bool own = of->values_stride != 0;
+    if (!is_queued(plan, alpha, beta) || (own && !has_values(plan, a))) {
+        return TSR_DECLINED;
+    }
+    tsr_status status = renew(plan, a);
+    if (status == TSR_OK) {
+        tsr_device_operands operands = operands_of(plan, alpha, b, beta, c, stream);
+        operands.values = own ? a->device_values : NULL;
+        operands.batch = (tsr_device_batch){of->count, of->values_stride, of->first_stride, of->second_stride};
+        status = plan->device->gpu->device->run(&plan->device->spmm, &operands);
+    }
+    return status == TSR_OK || status == TSR_DECLINED ? status : device_failed(status);
+}
+
+static tsr_status queue_samples(const tsr_plan *plan, const tsr_dense *x, const tsr_dense *y, void *values, const tsr_batch *of, void *stream)
 {
     const tsr_native_device *d = plan->device;
-    const tsr_device_samples operands = {.x = x->data, .y = y->data, .ldx = x->ld, .ldy = y->ld, .values = values,
+    const tsr_device_batch batch = of ? (tsr_device_batch){of->count, of->values_stride, of->first_stride, of->second_stride} : (tsr_device_batch){0};
+    const tsr_device_samples operands = {.batch = batch, .x = x->data, .y = y->data, .ldx = x->ld, .ldy = y->ld, .values = values,
                                          .softmax = plan->flags & TSR_SOFTMAX_ROWS, .workspace = d->workspace,
                                          .workspace_bytes = d->workspace_bytes, .stream = stream};
     return d->gpu->device->sddmm_run(&d->sddmm, &operands);
@@ -406,9 +439,19 @@ tsr_status tsr_native_execute_sddmm_on_device(const tsr_plan *plan, double alpha
     }
     const bool traced = tsr_trace_wanted();
     const double began = traced ? tsr_engine_clock_ms() : 0;
-    const tsr_status status = queue_samples(plan, x, y, values, stream);
+    const tsr_status status = queue_samples(plan, x, y, values, NULL, stream);
     if (status == TSR_OK && traced) {
         report(plan, tsr_engine_clock_ms() - began);
     }
     return status == TSR_OK ? status : device_failed(status);
+}
+
+tsr_status tsr_native_sample_batch_on_device(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta, void *values,
+                                             const tsr_batch *of, void *stream)
+{
+    if (plan->device->why_not || alpha != 1 || beta != 0) {
+        return TSR_DECLINED;
+    }
+    const tsr_status status = queue_samples(plan, x, y, values, of, stream);
+    return status == TSR_OK || status == TSR_DECLINED ? status : device_failed(status);
 }

@@ -302,6 +302,7 @@ tsr_status tsr_cuda_attention_by_windows(const tsr_cuda_attention_windows *s, co
 typedef struct softmax_work {
     void *y;
     const void *x;
+    int64_t count, stride;
     tsr_cuda_csr pattern;
     tsr_type type;
 } softmax_work;
@@ -309,10 +310,16 @@ typedef struct softmax_work {
 static void run_softmax(const void *described)
 {
     const softmax_work *w = described;
-    tsr_cpu_softmax_rows(w->y, w->x, w->pattern.p, w->pattern.nrows, w->type, 1);
+    for (int64_t k = 0; k < w->count; k++) {
+        const size_t further = (size_t)(k * w->stride) * tsr_type_size(w->type);
+        tsr_cpu_softmax_rows((char *)w->y + further, (const char *)w->x + further, w->pattern.p, w->pattern.nrows, w->type, 1);
+    }
 }
 
-tsr_status tsr_cuda_softmax_rows(void *y, const void *x, const tsr_cuda_csr *pattern, tsr_type type, void *stream)
+tsr_status tsr_cuda_softmax_batch(void *y, const void *x, int64_t count, int64_t stride, double scale, const tsr_cuda_csr *pattern, tsr_type type,
+                                  void *stream)
 {
-    return lazy_queue(run_softmax, &(softmax_work){y, x, *pattern, type}, sizeof(softmax_work), stream);
+    if (scale != 1)
+        return TSR_DECLINED; /* of attention, as above */
+    return lazy_queue(run_softmax, &(softmax_work){y, x, count, stride, *pattern, type}, sizeof(softmax_work), stream);
 }

@@ -1,11 +1,14 @@
 /* Batches of the native door against products one by one, over small whole numbers, which are added exactly.
+ *   test_native_batch [device]
+ * device: all arrays of the batches in device memory.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/runtime/backends.h"
 #include "test/unit/seeded.h"
-#include "tessera/tessera.h"
+#include "tessera/device.h"
 
 enum { MOST = 24, PRODUCTS = 9, CASES = 300, ROOM = 40000 };
 static int64_t offsets[MOST + 1], indices[MOST * MOST];
@@ -51,6 +54,74 @@ static int64_t draw_pattern(int64_t nrows, int64_t ncols)
     return nvals;
 }
 
+/* ---- arrays in device memory: the first four as the host has them ---- */
+
+static const tsr_backend_device *device; /* NULL: they are in host memory */
+static void *there[4];                   /* values, first, second; offsets and indices */
+
+static void copy(void *on_device, void *host, size_t bytes, bool to_device)
+{
+    const tsr_device_copy c = {on_device, host, bytes, bytes, bytes, 1, to_device, NULL};
+    assert_int_equal(device->copy(&c), TSR_OK);
+}
+
+static void upload_all(void)
+{
+    void *const host[] = {values, first, second};
+    for (int k = 0; device && k < 3; k++) {
+        copy(there[k], host[k], sizeof values, true);
+    }
+}
+
+/* The batch's operand, which the host has at `data`. */
+static tsr_dense place(const tsr_dense *d)
+{
+    tsr_dense placed = *d;
+    if (device) {
+        placed.data = d->data == (void *)first ? there[1] : there[2];
+        placed.memory = TSR_MEMORY_DEVICE;
+    }
+    return placed;
+}
+
+static void take_back(int k, void *host)
+{
+    if (device) {
+        copy(there[k], host, sizeof values, false);
+    }
+}
+
+/* The same numbers; of zeros any sign. */
+static void check_same(const void *found, const void *wanted, tsr_type type)
+{
+    const int64_t count = ROOM * 8 / (type == TSR_FP64 ? 8 : 4);
+    for (int64_t k = 0; device && k < count; k++) {
+        assert_true(type == TSR_FP64  ? ((const double *)found)[k] == ((const double *)wanted)[k]
+                    : type == TSR_INT32 ? ((const int32_t *)found)[k] == ((const int32_t *)wanted)[k]
+                                        : ((const float *)found)[k] == ((const float *)wanted)[k]);
+    }
+    if (!device) {
+        assert_memory_equal(found, wanted, ROOM * 8);
+    }
+}
+
+/* Whose values the batch has. */
+static tsr_sparse *whole_matrix(int64_t nrows, int64_t ncols, tsr_type type)
+{
+    tsr_arrays arrays = {.index_type = TSR_INDEX_64, .offsets = offsets, .indices = indices, .type = type, .values = values};
+    tsr_sparse *a;
+    if (device) {
+        copy(there[3], offsets, sizeof offsets, true);
+        copy((char *)there[3] + sizeof offsets, indices, sizeof indices, true);
+        arrays.offsets = there[3];
+        arrays.indices = (char *)there[3] + sizeof offsets;
+        arrays.values = there[0];
+        arrays.memory = TSR_MEMORY_DEVICE;
+    }
+    assert_int_equal(tsr_sparse_create_csr(&a, nrows, ncols, &arrays, 0), TSR_OK);
+    return a;
+}
+
 static tsr_sparse *matrix(int64_t nrows, int64_t ncols, tsr_type type, int64_t further)
 {
     const tsr_arrays arrays = {.index_type = TSR_INDEX_64, .offsets = offsets, .indices = indices, .type = type,
@@ -94,10 +165,12 @@ static void one_product(void)
     fill(second, type, ROOM / 2);
     memcpy(expected, second, sizeof expected);
     batch.first_stride = draw(5) ? batch.first_stride : 0;
-    tsr_sparse *a = matrix(rows, columns, type, 0);
+    upload_all();
+    tsr_sparse *a = whole_matrix(rows, columns, type);
     tsr_plan *plan;
+    const tsr_dense all_b = place(&b), all_c = place(&c);
     assert_int_equal(tsr_sparse_hint(a, TSR_OP_SPMM, n, 100, TSR_PRECISION_EXACT, true), TSR_OK);
-    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, tsr_default_semiring(type), a, &b, &c, transposed ? TSR_TRANSPOSE_A : 0), TSR_OK);
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, tsr_default_semiring(type), a, &all_b, &all_c, transposed ? TSR_TRANSPOSE_A : 0), TSR_OK);
     for (int64_t q = 0; q < count; q++) {
         tsr_sparse *own = matrix(rows, columns, type, q * values_stride);
         tsr_plan *single;
@@ -108,8 +181,9 @@ static void one_product(void)
         tsr_sparse_destroy(own);
     }
     for (int again = 0; again < (beta == 0 ? 2 : 1); again++) {
-        assert_int_equal(tsr_execute_batch(plan, alpha, a, &b, beta, &c, &batch, NULL), TSR_OK);
-        assert_memory_equal(second, expected, sizeof second);
+        assert_int_equal(tsr_execute_batch(plan, alpha, a, &all_b, beta, &all_c, &batch, NULL), TSR_OK);
+        take_back(2, second);
+        check_same(second, expected, type);
     }
     tsr_plan_destroy(plan);
     tsr_sparse_destroy(a);
@@ -139,23 +213,28 @@ static void one_sampled(void)
     tsr_batch batch = {.count = count, .values_stride = nvals + draw(4)};
     const tsr_dense x = draw_dense(first, type, rows, k, count, &batch.first_stride);
     const tsr_dense y = draw_dense(second, type, k, columns, count, &batch.second_stride);
-    const double beta = draw(2);
+    const double alpha = (double)(1 + draw(2)), beta = (double)draw(2);
     batch.second_stride = draw(4) ? batch.second_stride : 0;
     fill(first, type, ROOM / 2);
     fill(second, type, ROOM / 2);
     fill(values, type, ROOM / 2);
     memcpy(expected, values, sizeof expected);
+    upload_all();
     tsr_sparse *s = matrix(rows, columns, type, 0);
-    tsr_plan *plan;
-    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SDDMM, tsr_default_semiring(type), s, &x, &y, 0), TSR_OK);
+    tsr_plan *plan, *single;
+    const tsr_dense all_x = place(&x), all_y = place(&y);
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SDDMM, tsr_default_semiring(type), s, &all_x, &all_y, 0), TSR_OK);
+    assert_int_equal(tsr_plan_create(&single, TSR_OP_SDDMM, tsr_default_semiring(type), s, &x, &y, 0), TSR_OK);
     for (int64_t q = 0; q < count; q++) {
         const tsr_dense xq = part(&x, first, q * batch.first_stride), yq = part(&y, second, q * batch.second_stride);
-        assert_int_equal(tsr_execute_sddmm(plan, 2, &xq, &yq, beta, s, (char *)expected + (size_t)(q * batch.values_stride) * size_of(type), NULL),
+        assert_int_equal(tsr_execute_sddmm(single, alpha, &xq, &yq, beta, s, (char *)expected + (size_t)(q * batch.values_stride) * size_of(type), NULL),
                          TSR_OK);
     }
-    assert_int_equal(tsr_execute_sddmm_batch(plan, 2, &x, &y, beta, s, values, &batch, NULL), TSR_OK);
-    assert_memory_equal(values, expected, sizeof values);
+    assert_int_equal(tsr_execute_sddmm_batch(plan, alpha, &all_x, &all_y, beta, s, device ? there[0] : values, &batch, NULL), TSR_OK);
+    take_back(0, values);
+    check_same(values, expected, type);
     tsr_plan_destroy(plan);
+    tsr_plan_destroy(single);
     tsr_sparse_destroy(s);
 }
 
@@ -210,8 +289,31 @@ static void test_refused(void **state)
     tsr_sparse_destroy(ones);
 }
 
-int main(void)
+/* 77 without one. */
+static int main_on_device(void)
 {
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup(test_products, set_seed), cmocka_unit_test_setup(test_sampled, set_seed)};
+    const tsr_backend *gpu = tsr_backend_gpu();
+    if (!gpu || !gpu->device) {
+        printf("no device\n");
+        return 77;
+    }
+    device = gpu->device;
+    for (int k = 0; k < 4; k++) {
+        assert_int_equal(device->allocate(&there[k], sizeof values + sizeof offsets), TSR_OK);
+    }
+    const int failed = cmocka_run_group_tests(tests, tell_seed, NULL);
+    for (int k = 0; k < 4; k++) {
+        device->release(there[k]);
+    }
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "device") == 0) {
+        return main_on_device();
+    }
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup(test_products, set_seed), cmocka_unit_test_setup(test_sampled, set_seed),
                                        cmocka_unit_test_setup(test_refused, set_seed)};
     return cmocka_run_group_tests(tests, tell_seed, NULL);

@@ -1,5 +1,7 @@
 /* The native door with complex numbers, against loops over small whole numbers, which are added exactly: every way to hold A, transposed and
  * conjugate, both layouts, scalars; sparse times sparse; what is refused.
+ *   test_native_complex [device]
+ * device: dense operands in device memory.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <complex.h>
 #include <math.h>
@@ -7,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/runtime/backends.h"
 #include "test/unit/seeded.h"
+#include "tessera/device.h"
 #include "tessera/spgemm.h"
 
 enum { MOST = 40, CASES = 400 };
@@ -137,6 +141,49 @@ static void check_dense(const matrix *a, unsigned flags, number alpha, const tsr
     }
 }
 
+/* ---- operands in device memory ---- */
+
+static const tsr_backend_device *device; /* NULL: they are in host memory */
+static int queued;
+
+static size_t bytes_of(const tsr_dense *d)
+{
+    return (size_t)(d->ld * (d->layout == TSR_COL_MAJOR ? d->ncols : d->nrows)) * (d->type == TSR_FC32 ? 8 : 16);
+}
+
+static void copy(void *there, const tsr_dense *d, bool to_device)
+{
+    const size_t bytes = bytes_of(d);
+    const tsr_device_copy c = {there, d->data, bytes, bytes, bytes, 1, to_device, NULL};
+    assert_int_equal(device->copy(&c), TSR_OK);
+}
+
+/* The operand where the library is to find it. */
+static tsr_dense place(const tsr_dense *d)
+{
+    tsr_dense placed = *d;
+    if (device) {
+        assert_int_equal(device->allocate(&placed.data, bytes_of(d) + 16), TSR_OK);
+        placed.memory = TSR_MEMORY_DEVICE;
+        copy(placed.data, d, true);
+    }
+    return placed;
+}
+
+static void fetch(const tsr_dense *placed, const tsr_dense *d)
+{
+    if (device) {
+        copy(placed->data, d, false);
+    }
+}
+
+static void leave(const tsr_dense *placed)
+{
+    if (device) {
+        device->release(placed->data);
+    }
+}
+
 static tsr_complex scalar(number value)
 {
     return (tsr_complex){creal(value), cimag(value)};
@@ -151,9 +198,12 @@ static void execute(matrix *a, unsigned flags, const tsr_dense *b, tsr_dense *c)
     tsr_plan *plan;
     before.data = malloc(cells * sizeof(number));
     memcpy(before.data, c->data, cells * (c->type == TSR_FC32 ? 8 : 16) - 8);
-    assert_int_equal(tsr_plan_create(&plan, c->ncols == 1 ? TSR_OP_SPMV : TSR_OP_SPMM, tsr_default_semiring(a->type), a->sparse, b, c, flags), TSR_OK);
+    const tsr_dense from = place(b), to = place(c);
+    assert_int_equal(tsr_plan_create(&plan, c->ncols == 1 ? TSR_OP_SPMV : TSR_OP_SPMM, tsr_default_semiring(a->type), a->sparse, &from, &to, flags), TSR_OK);
     assert_non_null(strstr(tsr_plan_explain(plan), "cpu:spmm_complex"));
-    assert_int_equal(tsr_execute_complex(plan, scalar(alpha), a->sparse, b, scalar(beta), c, NULL), TSR_OK);
+    queued += tsr_plan_is_asynchronous(plan);
+    assert_int_equal(tsr_execute_complex(plan, scalar(alpha), a->sparse, &from, scalar(beta), &to, NULL), TSR_OK);
+    fetch(&to, c);
     check_dense(a, flags, alpha, b, beta, &before, c);
     if (!a->ones && cimag(alpha) == 0) { /* other values, which the plan does not hold; a real scalar */
         for (int64_t r = 0; r < a->nrows; r++) {
@@ -163,10 +213,13 @@ static void execute(matrix *a, unsigned flags, const tsr_dense *b, tsr_dense *c)
         }
         fill_arrays(a);
         assert_int_equal(tsr_sparse_values_changed(a->sparse), TSR_OK);
-        assert_int_equal(tsr_execute(plan, creal(alpha), a->sparse, b, 0, c, NULL), TSR_OK);
+        assert_int_equal(tsr_execute(plan, creal(alpha), a->sparse, &from, 0, &to, NULL), TSR_OK);
+        fetch(&to, c);
         check_dense(a, flags, alpha, b, 0, &before, c);
     }
     tsr_plan_destroy(plan);
+    leave(&from);
+    leave(&to);
     free(before.data);
 }
 
@@ -186,6 +239,7 @@ static void test_products(void **state)
         free(c.data);
         tsr_sparse_destroy(a.sparse);
     }
+    assert_true(!device || queued > CASES / 3);
 }
 
 /* The oracle computes the same. */
@@ -317,8 +371,24 @@ static void test_real_plan(void **state)
     tsr_sparse_destroy(a);
 }
 
-int main(void)
+/* 77 without one. */
+static int main_on_device(void)
 {
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup(test_products, set_seed)};
+    const tsr_backend *gpu = tsr_backend_gpu();
+    if (!gpu || !gpu->device) {
+        printf("no device\n");
+        return 77;
+    }
+    device = gpu->device;
+    return cmocka_run_group_tests(tests, tell_seed, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "device") == 0) {
+        return main_on_device();
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_products, set_seed), cmocka_unit_test_setup(test_reference, set_seed),
         cmocka_unit_test_setup(test_sparse_products, set_seed), cmocka_unit_test(test_not_finite), cmocka_unit_test(test_refused),

@@ -124,12 +124,15 @@ static tsr_status compute(const prepared *p, const side sides[OPERANDS], const t
 {
     const tsr_product *q = &p->product;
     const tsr_cuda_csr *mask = &p->mask->csr;
-    const tsr_cuda_sddmm product = {.semiring = q->semiring, .mask = mask, .end = mask->nvals, .k = q->k,
+    const tsr_device_batch *of = &o->batch;
+    const tsr_cuda_batch batch = {of->count, of->values, p->turned ? of->second : of->first, p->turned ? of->first : of->second};
+    const tsr_cuda_sddmm product = {.batch = batch, .semiring = q->semiring, .mask = mask, .end = mask->nvals, .k = q->k,
                                     .a = tsr_reads_a(q) ? sides[A].x : NULL, .lda = sides[A].ld, .b = tsr_reads_b(q) ? sides[B].x : NULL,
                                     .ldb = sides[B].ld, .x = o->values, .device = &tsr_cuda.device, .stream = o->stream};
     tsr_status status = tsr_cuda_sddmm_csr(&product);
     if (status == TSR_OK && o->softmax)
-        status = tsr_cuda_softmax_rows(o->values, o->values, mask, q->semiring.type, o->stream);
+        status = tsr_cuda_softmax_batch(o->values, o->values, of->count > 1 ? of->count : 1, of->values, 1, mask, q->semiring.type,
+                                        o->stream);
     return status;
 }
 
@@ -139,6 +142,8 @@ static tsr_status queue(const prepared *p, const tsr_device_samples *o)
     void *scratch = NULL;
     sides_of(sides, p, o);
     const size_t bytes = sides[A].scratch + sides[B].scratch;
+    if (o->batch.count > 1 && bytes)
+        return TSR_DECLINED; /* several at once: from the caller's arrays */
     char *given = o->workspace_bytes >= bytes ? o->workspace : NULL;
     tsr_status status = bytes && !given ? tsr_cuda_malloc(&scratch, bytes, o->stream) : TSR_OK;
     if (status == TSR_OK)

@@ -88,7 +88,7 @@ static tsr_cuda_multiplication multiplication(const tsr_cuda_column_tiles *s, co
     return (tsr_cuda_multiplication){
         .a = s->a, .plan = s->plan, .product = s->product, .n = columns, .b = buffer->b, .b_present = buffer->b_present,
         .ldb = padded(s, columns), .c = buffer->c, .c_present = buffer->c_present, .ldc = padded(s, columns), .half = s->half,
-        .partial = s->partial, .part = columns < widest(s), .flag = s->flag, .alpha = 1, .stream = tsr_cuda.compute};
+        .partial = s->partial, .part = columns < widest(s), .flag = s->flag, .alpha = {1, 0}, .stream = tsr_cuda.compute};
 }
 
 static tsr_status multiply(tsr_cuda_column_tiles *s, const tsr_cuda_buffer *buffer, int64_t columns)

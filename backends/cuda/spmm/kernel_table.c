@@ -19,7 +19,7 @@ const tsr_cuda_kernel *tsr_cuda_kernel_of(int form)
 static const char *takes(int form)
 {
     if (form == TSR_GPU_CSR)
-        return "any type and semiring; B full or bitmap, of any width";
+        return "any type and semiring; plus_times of complex numbers; B full or bitmap, of any width";
     return table[form].format->semirings & TSR_CUDA_PATHS ? "plus_times, plus_second, min and max over plus and times; 4 and 8 bytes; B full"
                                                           : "plus_times, plus_second; FP32 and FP64; B full";
 }

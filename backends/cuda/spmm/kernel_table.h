@@ -52,6 +52,8 @@ typedef enum tsr_cuda_semirings {
 static inline unsigned tsr_cuda_class_of(tsr_semiring s)
 {
     const bool times = s.mul == TSR_MUL_TIMES || s.mul == TSR_MUL_SECOND;
+    if (tsr_is_complex(s.type))
+        return 0;
     if (s.add == TSR_ADD_PLUS && times && (s.type == TSR_FP32 || s.type == TSR_FP64))
         return TSR_CUDA_SUMS;
     const bool path = (s.add == TSR_ADD_PLUS && times) || ((s.add == TSR_ADD_MIN || s.add == TSR_ADD_MAX) && (times || s.mul == TSR_MUL_PLUS));

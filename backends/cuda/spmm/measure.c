@@ -93,7 +93,7 @@ static tsr_status measure_with(tsr_cuda_sparse *a, const tsr_product *product, t
     double below = 1; /* that of FILL */
     int64_t ld = product->n > 1 ? (product->n + 7) / 8 * 8 : 1;
     tsr_cuda_multiplication multiplication = {.a = a, .plan = &plan, .product = product, .n = product->n, .ldb = ld, .ldc = ld,
-                                              .below = &below, .alpha = 1, .stream = tsr_cuda.compute};
+                                              .below = &below, .alpha = {1, 0}, .stream = tsr_cuda.compute};
     if (status == TSR_OK)
         status = waited;
     if (status == TSR_OK)

@@ -12,22 +12,25 @@ static size_t value_size(const tsr_cuda_multiplication *m)
     return tsr_type_size(m->product->semiring.type);
 }
 
-static uint64_t iso_bits(const tsr_cuda_multiplication *m)
-{
-    uint64_t bits = 0;
-    const tsr_view *a = &m->product->a;
-    if (a->iso && a->x && tsr_reads_a(m->product))
-        memcpy(&bits, a->x, value_size(m));
-    return bits;
-}
-
 static tsr_cuda_csr_spmm csr_product(const tsr_cuda_multiplication *m)
 {
+    uint64_t iso[2] = {0};
+    const tsr_view *a = &m->product->a;
+    if (a->iso && a->x && tsr_reads_a(m->product))
+        memcpy(iso, a->x, value_size(m));
     return (tsr_cuda_csr_spmm){
         .semiring = m->product->semiring, .n = m->n, .b = m->b, .b_present = m->b_present, .ldb = m->ldb, .c = m->c,
-        .c_present = m->c_present, .ldc = m->ldc, .alpha = m->alpha, .beta = m->beta, .iso = iso_bits(m), .bias = m->bias, .rectified = m->rectified, .partial = m->partial,
-        .variant = m->part ? -1 : 0,
-        .device = &tsr_cuda.device, .stream = m->stream};
+        .c_present = m->c_present, .ldc = m->ldc, .alpha = m->alpha.re, .beta = m->beta.re, .alpha_im = m->alpha.im, .beta_im = m->beta.im,
+        .conjugate = m->conjugate, .iso = iso[0], .iso_rest = iso[1], .bias = m->bias, .rectified = m->rectified, .batch = m->batch,
+        .partial = m->partial, .variant = m->part ? -1 : 0, .device = &tsr_cuda.device, .stream = m->stream};
+}
+
+/* A, with the values that are given. */
+static tsr_cuda_csr csr_of(const tsr_cuda_multiplication *m)
+{
+    tsr_cuda_csr csr = m->a->csr;
+    csr.x = m->values ? (void *)(uintptr_t)m->values : csr.x;
+    return csr;
 }
 
 /* shift: of B. */
@@ -36,7 +39,7 @@ static tsr_cuda_spmm blocks_product(const tsr_cuda_multiplication *m, int shift)
     shift += m->plan->blocks ? m->plan->blocks->shift : 0;
     return (tsr_cuda_spmm){
         .math = m->plan->how.math, .n = m->n, .b = m->half ? m->half : m->b, .ldb = m->ldb, .c = m->c, .ldc = m->ldc,
-        .alpha = ldexp(m->alpha, -shift), .beta = m->beta, .iso = m->plan->how.iso, .partial = m->partial, .device = &tsr_cuda.device,
+        .alpha = ldexp(m->alpha.re, -shift), .beta = m->beta.re, .iso = m->plan->how.iso, .partial = m->partial, .device = &tsr_cuda.device,
         .stream = m->stream};
 }
 
@@ -122,7 +125,8 @@ static tsr_status prepare_b(int *shift, const tsr_cuda_multiplication *m)
 static tsr_status multiply_blocks(const tsr_cuda_multiplication *m)
 {
     int shift;
-    if (!m->plan->blocks || m->plan->blocks->refused || m->n == 1 || m->bias || m->rectified)
+    const bool by_csr_only = m->bias || m->rectified || m->values || m->batch.count > 1;
+    if (!m->plan->blocks || m->plan->blocks->refused || m->n == 1 || by_csr_only)
         return TSR_DECLINED;
     tsr_status status = prepare_b(&shift, m);
     if (status != TSR_OK)
@@ -141,6 +145,7 @@ tsr_status tsr_cuda_multiply_arrays(const tsr_cuda_multiplication *m)
     tsr_status status = multiply_blocks(m);
     if (status != TSR_DECLINED)
         return status;
+    const tsr_cuda_csr csr = csr_of(m);
     tsr_cuda_csr_spmm product = csr_product(m);
-    return tsr_cuda_spmm_csr(&m->a->csr, &product);
+    return tsr_cuda_spmm_csr(&csr, &product);
 }

@@ -22,7 +22,10 @@ typedef struct tsr_cuda_multiplication {
     bool part;               /* of a wider product, for which scratch was counted */
     int *flag;               /* device, two of them; where there are blocks */
     double *below;           /* what is known of the magnitude of B's elements, grows; NULL: nothing */
-    double alpha, beta;      /* C = alpha A B + beta C; 1 and 0, or plus_times of FP32 or FP64 */
+    tsr_complex alpha, beta; /* C = alpha A B + beta C; 1 and 0, or plus_times of FP32, FP64 or complex numbers */
+    bool conjugate;          /* of complex numbers: A's values */
+    const void *values;      /* in place of A's, by CSR only; NULL: A's */
+    tsr_cuda_batch batch;    /* several products, by CSR only */
     const void *bias;        /* then added to each row, by CSR only; NULL: none */
     bool rectified;          /* then what is below 0 becomes 0, by CSR only */
     void *stream;

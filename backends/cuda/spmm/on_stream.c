@@ -11,7 +11,8 @@ typedef struct prepared {
     tsr_cuda_sparse *a; /* in use until drop */
     tsr_cuda_plan plan;
     tsr_product product;
-    uint64_t iso;       /* the value of A that product.a.x shows */
+    uint64_t iso[2];    /* the value of A that product.a.x shows */
+    bool in_order;      /* entries are in the caller's order */
     size_t size;        /* bytes of a value */
     void *context;      /* of the device */
 } prepared;
@@ -54,7 +55,9 @@ static run describe(const prepared *p, const tsr_device_operands *o)
     run r = {.p = p, .o = o, .below = p->plan.limit};
     r.m = (tsr_cuda_multiplication){.a = p->a, .plan = (tsr_cuda_plan *)&p->plan, .product = &p->product, .n = n, .b = reads_b ? o->b : NULL,
                                     .ldb = n == 1 ? 1 : o->ldb, .c = o->c, .ldc = n == 1 ? 1 : o->ldc, .alpha = o->alpha,
-                                    .beta = o->beta, .bias = o->bias, .rectified = o->rectified, .stream = o->stream};
+                                    .beta = o->beta, .conjugate = o->conjugate, .values = o->values,
+                                    .batch = {o->batch.count, o->batch.values, o->batch.first, o->batch.second}, .bias = o->bias,
+                                    .rectified = o->rectified, .stream = o->stream};
     if (reads_b && !b_fits(&r)) {
         r.m.ldb = tsr_cuda_padded(&p->plan, n);
         r.bytes[B_ROWS] = (size_t)(p->product.k * r.m.ldb) * p->size;
@@ -130,7 +133,7 @@ static tsr_status queue(run *r)
     tsr_status status = lay_out_b(r);
     if (r->array[C_ROWS]) {
         r->m.c = r->array[C_ROWS];
-        if (status == TSR_OK && r->o->beta != 0)
+        if (status == TSR_OK && (r->o->beta.re != 0 || r->o->beta.im != 0))
             status = lay_out_c(r, false);
     }
     if (status == TSR_OK)
@@ -138,9 +141,20 @@ static tsr_status queue(run *r)
     return status == TSR_OK && r->array[C_ROWS] ? lay_out_c(r, true) : status;
 }
 
+/* Several at once: by CSR, from and to the caller's arrays. */
+static bool takes_batch(const run *r)
+{
+    const tsr_device_operands *o = r->o;
+    if (o->values && (!r->p->in_order || r->p->a->key.pattern))
+        return false;
+    return o->batch.count < 2 || (!r->bytes[B_ROWS] && !r->bytes[C_ROWS] && (o->values || !r->p->plan.blocks));
+}
+
 static tsr_status run_on_device(const prepared *p, const tsr_device_operands *o)
 {
     run r = describe(p, o);
+    if (!takes_batch(&r))
+        return TSR_DECLINED;
     tsr_status status = take_scratch(&r);
     if (status == TSR_OK)
         status = queue(&r);
@@ -148,15 +162,30 @@ static tsr_status run_on_device(const prepared *p, const tsr_device_operands *o)
     return status;
 }
 
+static bool is_of(const tsr_semiring *s, bool complex)
+{
+    const bool type = complex ? tsr_is_complex(s->type) : s->type == TSR_FP32 || s->type == TSR_FP64;
+    return s->add == TSR_ADD_PLUS && s->mul == TSR_MUL_TIMES && type;
+}
+
 static bool scales(const tsr_semiring *s)
 {
-    return s->add == TSR_ADD_PLUS && s->mul == TSR_MUL_TIMES && (s->type == TSR_FP32 || s->type == TSR_FP64);
+    return is_of(s, false) || is_of(s, true);
+}
+
+/* Elements begin at multiples of their size, as kernels read them whole. */
+static bool is_aligned(const prepared *p, const tsr_device_operands *o)
+{
+    const uintptr_t all = (uintptr_t)o->b | (uintptr_t)o->c | (uintptr_t)o->values;
+    return !tsr_is_complex(p->product.semiring.type) || all % p->size == 0;
 }
 
 tsr_status tsr_cuda_stream_run(const tsr_device_spmm *spmm, const tsr_device_operands *operands)
 {
     const prepared *p = spmm->prepared;
-    if ((operands->bias || operands->rectified) && (p->product.n == 1 || !scales(&p->product.semiring)))
+    if ((operands->bias || operands->rectified) && (p->product.n == 1 || !is_of(&p->product.semiring, false)))
+        return TSR_DECLINED;
+    if (!is_aligned(p, operands))
         return TSR_DECLINED;
     if (!tsr_cuda_alive())
         return TSR_INTERNAL_ERROR;
@@ -186,13 +215,14 @@ static void keep_product(prepared *p, const tsr_product *product)
 {
     p->size = tsr_type_size(product->semiring.type);
     p->product = *product;
+    p->in_order = !product->a.by_col && !product->a.jumbled;
     p->product.a_slot = NULL;
     p->product.kernel = NULL;
     p->product.a.p = p->product.a.h = NULL;
     p->product.a.i = p->product.b.x = NULL;
     if (product->a.iso && product->a.x && tsr_reads_a(product)) {
-        memcpy(&p->iso, product->a.x, p->size);
-        p->product.a.x = &p->iso;
+        memcpy(p->iso, product->a.x, p->size);
+        p->product.a.x = p->iso;
     }
 }
 

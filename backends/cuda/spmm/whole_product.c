@@ -187,7 +187,7 @@ tsr_status tsr_cuda_deliver(tsr_cuda_array **c, const tsr_product *product, tsr_
 
 tsr_status tsr_cuda_multiply_whole(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *product, tsr_result *result)
 {
-    whole r = {.m = {.a = a, .plan = plan, .product = product, .n = product->n, .alpha = 1, .stream = tsr_cuda.compute},
+    whole r = {.m = {.a = a, .plan = plan, .product = product, .n = product->n, .alpha = {1, 0}, .stream = tsr_cuda.compute},
                   .product = product, .size = tsr_type_size(product->semiring.type)};
     tsr_status status = compute(&r, result->b != NULL, &result->bytes_moved);
     if (status == TSR_OK)

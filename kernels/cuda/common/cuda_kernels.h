@@ -116,6 +116,12 @@ void tsr_cuda_csr_work_free(tsr_cuda_csr *a, void *stream);
 /* SpMM only, without the rows r for which skip[r / height] is not 0 (height a power of 2): they are not written. */
 tsr_status tsr_cuda_csr_work_part(tsr_cuda_csr *a, const uint8_t *skip, int height, const tsr_cuda_device *device, void *stream);
 
+/* Products of one pattern: what lies between the operands of neighbouring ones, in elements. */
+typedef struct tsr_cuda_batch {
+    int64_t count; /* 0: one, and no strides */
+    int64_t values, b, c; /* A's values, B and C; of an SDDMM: its values, and its a and b (in this order) */
+} tsr_cuda_batch;
+
 typedef struct tsr_cuda_csr_spmm {
     tsr_semiring semiring;
     bool half;             /* FP32 plus_times only: A's values and B are 16-bit `number`s, sums and C FP32 */
@@ -127,17 +133,23 @@ typedef struct tsr_cuda_csr_spmm {
     void *c;               /* nrows x n row-major */
     int8_t *c_present;     /* written 0/1 with leading dimension ldc; NULL: not wanted */
     int64_t ldc;
-    double alpha, beta;    /* FP32 and FP64 plus_times only; 1 and 0 otherwise */
-    uint64_t iso;          /* bits of the one value of A in the semiring's type, when a->x == NULL and mul reads it */
+    double alpha, beta;    /* FP32, FP64 and complex plus_times only; 1 and 0 otherwise */
+    double alpha_im, beta_im; /* of complex numbers: imaginary parts */
+    bool conjugate;        /* the same: of A's values */
+    uint64_t iso, iso_rest; /* bits of the one value of A in the semiring's type, when a->x == NULL and mul reads it; rest: behind the first 8 bytes */
     const void *bias;      /* tsr_cuda_spmm_csr, FP32 and FP64 plus_times, n > 1: n elements of C's type, added to each row; NULL: none */
     bool rectified;        /* the same: then what is below 0 becomes 0 */
+    tsr_cuda_batch batch;
     void *partial;         /* tsr_cuda_csr_partial_bytes */
     const tsr_cuda_device *device;
     void *stream;
     int variant;
 } tsr_cuda_csr_spmm;
 
-/* Semantics of kernels/kernels.h (integers wrap, fmin and fmax, ANY = first in the row's order, LOR gives 0 or 1, absent entries of a
+/* Complex numbers (TSR_FC32, TSR_FC64): plus_times by tsr_cuda_spmm_csr with a full B and without c_present; a, b and c begin at multiples of
+ * the element's size.  Several products in one launch: plus_times of FP32, FP64 and complex numbers by tsr_cuda_spmm_csr, without bias; each has
+ * the bits that it has alone; TSR_DECLINED where that takes kernels of another shape for some of them.
+ * Semantics of kernels/kernels.h (integers wrap, fmin and fmax, ANY = first in the row's order, LOR gives 0 or 1, absent entries of a
  * bitmap B are skipped, rows without products: x = 0 and c_present = 0).  n == 1 runs the SpMV kernel. */
 size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product);
 typedef tsr_status tsr_cuda_csr_kernel(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product);
@@ -246,12 +258,13 @@ typedef struct tsr_cuda_sddmm {
     uint64_t a_iso, b_iso;
     void *x;                  /* [end - begin] of the semiring's type, in the mask's order; 0 where the mask is false or k == 0 */
     int8_t *present;          /* [end - begin] 0/1; NULL: not wanted */
+    tsr_cuda_batch batch;     /* tsr_cuda_sddmm_csr: plus_times of FP32 and FP64 without present */
     const tsr_cuda_device *device;
     void *stream;
 } tsr_cuda_sddmm;
 
 /* Semantics of kernels/kernels.h; sums are FMAs in a fixed order, of many short sums (error well below that of adding one by
- * one). */
+ * one).  A batch is one launch, and each product has the bits that it has alone; TSR_DECLINED where that takes kernels of another shape for some. */
 tsr_status tsr_cuda_sddmm_csr(const tsr_cuda_sddmm *product);
 
 /* The same over a stencil of the mask, rows of B fetched once for 32 rows of A (sm_90).  Of the mask p, i (ascending in a row), nrows and
@@ -266,6 +279,9 @@ tsr_status tsr_cuda_sddmm_stencil(const tsr_stencil *stencil, const tsr_work *wo
  * FP64 in the pattern's order (others: TSR_DECLINED); y may be x.  Rows with NaN or +Inf become NaN throughout, as do rows of -Inf alone.
  * Of the pattern p, nrows and nvals are used. */
 tsr_status tsr_cuda_softmax_rows(void *y, const void *x, const tsr_cuda_csr *pattern, tsr_type type, void *stream);
+/* The same of `scale` times x, for `count` arrays, at most 65535, each `stride` elements behind the one before. */
+tsr_status tsr_cuda_softmax_batch(void *y, const void *x, int64_t count, int64_t stride, double scale, const tsr_cuda_csr *pattern, tsr_type type,
+                                  void *stream);
 
 /* ---- Attention over a pattern (kernels/cuda/sddmm/attention.cu) ---- */
 
@@ -317,7 +333,7 @@ tsr_status tsr_cuda_attention_backward(const tsr_cuda_csr *s, const tsr_cuda_att
 
 /* ---- Dense operands (kernels/cuda/convert/dense.cu) ---- */
 
-/* dst[j*dst_ld + i] = src[i*src_ld + j], elements of 1, 2, 4 or 8 bytes. */
+/* dst[j*dst_ld + i] = src[i*src_ld + j], elements of 1, 2, 4, 8 or 16 bytes, aligned to that. */
 tsr_status tsr_cuda_transpose(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t cols, int size,
                               void *stream);
 /* Copy with another leading dimension and number (FP32 -> FP16/BF16 round to nearest even, or the same number). */

@@ -41,6 +41,14 @@ __device__ __forceinline__ void store_element(void *x, int64_t e, int size, uint
     }
 }
 
+/* Of 8 or 16 bytes. */
+__device__ __forceinline__ void move_element(const flipping &f, int64_t to, int64_t from)
+{
+    const int words = f.element_size / 8;
+    for (int k = 0; k < words; k++)
+        store_element(f.out.x, to * words + k, 8, load_element(f.in.x, from * words + k, 8));
+}
+
 /* Rows of the entries [begin, end) of a block, found among those of the first and the last: rows[0], rows[1]. */
 __device__ __forceinline__ void find_rows(int64_t rows[2], const tsr_cuda_csr &a, int64_t begin, int64_t end)
 {
@@ -74,7 +82,7 @@ __global__ void __launch_bounds__(threads) store_entries(flipping f, const void 
     uint64_t pay = load_element(payload, e, f.wide ? 8 : 4);
     if (f.kind == payload_entry) {
         f.out.i[e] = f.row[pay];
-        store_element(f.out.x, e, f.element_size, load_element(f.in.x, static_cast<int64_t>(pay), f.element_size));
+        move_element(f, e, static_cast<int64_t>(pay));
         return;
     }
     f.out.i[e] = static_cast<uint32_t>(pay);

@@ -258,6 +258,7 @@ extern "C" tsr_status tsr_cuda_transpose(
     case 2: return transpose<uint16_t>(q, stream);
     case 4: return transpose<uint32_t>(q, stream);
     case 8: return transpose<uint64_t>(q, stream);
+    case 16: return transpose<uint4>(q, stream);
     default: return TSR_DECLINED;
     }
 }

@@ -110,9 +110,24 @@ tsr_status launch_by_type(const sddmm_args &q, tsr_type type, void *stream)
 /* No terms: no entry is present. */
 tsr_status nothing(const tsr_cuda_sddmm *q)
 {
-    int64_t n = q->end - q->begin;
-    tsr_status status = tsr_cuda_set(q->x, 0, size_t(n) * size_of(q->semiring.type), q->stream);
+    int64_t n = q->end - q->begin, size = int64_t(size_of(q->semiring.type));
+    tsr_status status = TSR_OK;
+    for (int64_t k = 0; status == TSR_OK && k < (q->batch.count > 1 ? q->batch.count : 1); k++)
+        status = tsr_cuda_set(static_cast<char *>(q->x) + k * q->batch.values * size, 0, size_t(n * size), q->stream);
     return status == TSR_OK && q->present ? tsr_cuda_set(q->present, 0, size_t(n), q->stream) : status;
+}
+
+/* All products by the same kernel.  Where operands lie in 16 bytes comes again after at most four of them. */
+template <class T> bool alike(const sddmm_args &q)
+{
+    sddmm_args other = q;
+    for (int64_t k = 1; k < 4 && k < q.products; k++) {
+        other.a = static_cast<const char *>(q.a) + k * q.a_period;
+        other.b = static_cast<const char *>(q.b) + k * q.b_period;
+        if (has_vectors<T>(other) != has_vectors<T>(q))
+            return false;
+    }
+    return true;
 }
 
 } // namespace
@@ -120,15 +135,15 @@ tsr_status nothing(const tsr_cuda_sddmm *q)
 extern "C" tsr_status tsr_cuda_sddmm_csr(const tsr_cuda_sddmm *product)
 {
     const tsr_cuda_sddmm *s = product;
-    if (!in_range(s))
+    if (!in_range(s) || (s->batch.count > 1 && s->present))
         return TSR_DECLINED;
     if (s->k == 0 || s->begin == s->end)
         return nothing(s);
     const sddmm_args q = args_of(s);
     bool sums = s->semiring.add == TSR_ADD_PLUS && s->semiring.mul == TSR_MUL_TIMES && q.a && q.b;
     if (sums && s->semiring.type == TSR_FP32)
-        return launch_sums<float>(q, s->stream);
+        return alike<float>(q) ? launch_sums<float>(q, s->stream) : TSR_DECLINED;
     if (sums && s->semiring.type == TSR_FP64)
-        return launch_sums<double>(q, s->stream);
-    return launch_by_type(q, s->semiring.type, s->stream);
+        return alike<double>(q) ? launch_sums<double>(q, s->stream) : TSR_DECLINED;
+    return q.products ? TSR_DECLINED : launch_by_type(q, s->semiring.type, s->stream);
 }

@@ -28,6 +28,7 @@ struct sddmm_args : mask_entries {
     const uint8_t *exponent;
     const float *wide;
     int64_t ld_wide;
+    int64_t products, a_period, b_period, x_period; /* several in one launch: how many, and bytes from one to the next; 0: one */
 };
 
 // ---- Which row is an entry in? ----
@@ -226,9 +227,8 @@ template <class Staged> __device__ __forceinline__ float scale_back(const sddmm_
 /* How many entries a warp takes: more where each is little work, for the start of a warp is a chain of loads. */
 template <int C> constexpr int chunk_of = C == 1 ? 256 : 128;
 
-/* Whole: k == G * V * C.  Blocks: on an SM at once, at least. */
-template <class T, class Y, int V, int G, int C, bool Whole, int Blocks>
-__global__ void __launch_bounds__(threads, Blocks) sddmm_sums(const __grid_constant__ sddmm_args q)
+/* Whole: k == G * V * C. */
+template <class T, class Y, int V, int G, int C, bool Whole> __device__ __forceinline__ void sum_entries(const sddmm_args &q)
 {
     constexpr int U = G < 8 / C ? G : 8 / C, share = G / U, chunk = chunk_of<C>;
     constexpr bool narrow = !std::is_same_v<T, Y>;
@@ -251,6 +251,24 @@ __global__ void __launch_bounds__(threads, Blocks) sddmm_sums(const __grid_const
     }
 }
 
+/* Blocks: on an SM at once, at least. */
+template <class T, class Y, int V, int G, int C, bool Whole, int Blocks>
+__global__ void __launch_bounds__(threads, Blocks) sddmm_sums(const __grid_constant__ sddmm_args q)
+{
+    sum_entries<T, Y, V, G, C, Whole>(q);
+}
+
+/* The same of product y. */
+template <class T, class Y, int V, int G, int C, bool Whole, int Blocks>
+__global__ void __launch_bounds__(threads, Blocks) sddmm_sums_of_batch(const __grid_constant__ sddmm_args all)
+{
+    sddmm_args q = all;
+    q.a = static_cast<const char *>(all.a) + blockIdx.y * all.a_period;
+    q.b = static_cast<const char *>(all.b) + blockIdx.y * all.b_period;
+    q.x = static_cast<char *>(all.x) + blockIdx.y * all.x_period;
+    sum_entries<T, Y, V, G, C, Whole>(q);
+}
+
 // ---- Launches ----
 
 inline unsigned blocks_for(const sddmm_args &q, int chunk)
@@ -261,13 +279,18 @@ inline unsigned blocks_for(const sddmm_args &q, int chunk)
 
 template <class Kernel> tsr_status launch(Kernel kernel, const sddmm_args &q, int chunk, void *stream)
 {
-    TSR_LAUNCH(kernel, blocks_for(q, chunk), threads, 0, stream, q);
+    const dim3 grid = dim3(blocks_for(q, chunk), unsigned(q.products ? q.products : 1));
+    TSR_LAUNCH(kernel, grid, threads, 0, stream, q);
     return launch_status();
 }
 
 template <class T, class Y, int V, int G, int C, bool Whole, int Blocks> tsr_status launch_typed(const sddmm_args &q, void *stream)
 {
-    return launch(sddmm_sums<T, Y, V, G, C, Whole, Blocks>, q, chunk_of<C>, stream);
+    auto kernel = sddmm_sums<T, Y, V, G, C, Whole, Blocks>;
+    if constexpr (std::is_same_v<T, Y>)
+        if (q.products)
+            kernel = sddmm_sums_of_batch<T, Y, V, G, C, Whole, Blocks>;
+    return launch(kernel, q, chunk_of<C>, stream);
 }
 
 /* Operands, mask and results as they are. */
@@ -286,12 +309,19 @@ inline sddmm_args args_of(const tsr_cuda_sddmm *s)
     q.x = s->x;
     q.present = s->present;
     q.ops = { int(s->semiring.add), int(s->semiring.mul) };
+    if (s->batch.count > 1) {
+        const int64_t size = int64_t(size_of(s->semiring.type));
+        q.products = s->batch.count;
+        q.a_period = s->batch.b * size;
+        q.b_period = s->batch.c * size;
+        q.x_period = s->batch.values * size;
+    }
     return q;
 }
 
 inline bool in_range(const tsr_cuda_sddmm *s)
 {
-    return s->mask->nrows < UINT32_MAX && (s->end - s->begin) / (threads / 32 * 128) < INT32_MAX;
+    return s->batch.count <= 65535 && s->mask->nrows < UINT32_MAX && (s->end - s->begin) / (threads / 32 * 128) < INT32_MAX;
 }
 
 } // namespace sddmm_rows

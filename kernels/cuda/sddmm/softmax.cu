@@ -35,12 +35,12 @@ template <int G, class T> __device__ __forceinline__ T sum_of_lanes(T x)
 }
 
 /* Rows of at most G * each values, one for every group of the warp; 0 values: none. */
-template <int G, class T> __device__ __forceinline__ void short_row(T *y, const T *x, int n, int l)
+template <int G, class T> __device__ __forceinline__ void short_row(T *y, const T *x, T scale, int n, int l)
 {
     T value[each], most = least<T>, sum = 0;
 #pragma unroll
     for (int k = 0; k < each; k++) {
-        value[k] = k * G + l < n ? load_once(x + k * G + l) : least<T>;
+        value[k] = k * G + l < n ? scale * load_once(x + k * G + l) : least<T>;
         most = larger(most, value[k]);
     }
     most = largest_of_lanes<G>(most);
@@ -56,55 +56,57 @@ template <int G, class T> __device__ __forceinline__ void short_row(T *y, const 
 }
 
 /* What a lane (thread) of `size` finds and leaves behind in a longer row. */
-template <class T> __device__ __forceinline__ T largest_value(const T *x, int64_t n, int rank, int size)
+template <class T> __device__ __forceinline__ T largest_value(const T *x, T scale, int64_t n, int rank, int size)
 {
     T most = least<T>;
     for (int64_t k = rank; k < n; k += size)
-        most = larger(most, x[k]);
+        most = larger(most, scale * x[k]);
     return most;
 }
-template <class T> __device__ __forceinline__ T write_exponentials(T *y, const T *x, int64_t n, T most, int rank, int size)
+template <class T> __device__ __forceinline__ T write_exponentials(T *y, const T *x, T scale, int64_t n, T most, int rank, int size)
 {
     T sum = 0;
     for (int64_t k = rank; k < n; k += size)
-        sum += y[k] = exponential(x[k] - most);
+        sum += y[k] = exponential(scale * x[k] - most);
     return sum;
 }
-template <class T> __device__ __forceinline__ void scale(T *y, int64_t n, T sum, int rank, int size)
+template <class T> __device__ __forceinline__ void divide(T *y, int64_t n, T sum, int rank, int size)
 {
     for (int64_t k = rank; k < n; k += size)
         y[k] /= sum;
 }
 
 /* The same for rows that do not fit registers; all groups of the warp call it. */
-template <int G, class T> __device__ __forceinline__ void middle_row(T *y, const T *x, int64_t n, int l)
+template <int G, class T> __device__ __forceinline__ void middle_row(T *y, const T *x, T scale, int64_t n, int l)
 {
-    T most = largest_of_lanes<G>(largest_value(x, n, l, G));
-    T sum = sum_of_lanes<G>(write_exponentials(y, x, n, most, l, G));
-    scale(y, n, sum, l, G);
+    T most = largest_of_lanes<G>(largest_value(x, scale, n, l, G));
+    T sum = sum_of_lanes<G>(write_exponentials(y, x, scale, n, most, l, G));
+    divide(y, n, sum, l, G);
 }
 
 /* By the whole block; scratch: one number for each warp. */
-template <class T> __device__ __forceinline__ void whole_block_row(T *y, const T *x, int64_t n, T *scratch)
+template <class T> __device__ __forceinline__ void whole_block_row(T *y, const T *x, T scale, int64_t n, T *scratch)
 {
     const int rank = static_cast<int>(threadIdx.x);
-    T most = largest_of_lanes<32>(largest_value(x, n, rank, threads));
+    T most = largest_of_lanes<32>(largest_value(x, scale, n, rank, threads));
     if (rank % 32 == 0)
         scratch[rank / 32] = most;
     __syncthreads();
     most = largest_of_lanes<threads / 32>(scratch[rank % (threads / 32)]);
     __syncthreads();
-    T sum = sum_of_lanes<32>(write_exponentials(y, x, n, most, rank, threads));
+    T sum = sum_of_lanes<32>(write_exponentials(y, x, scale, n, most, rank, threads));
     if (rank % 32 == 0)
         scratch[rank / 32] = sum;
     __syncthreads();
     sum = sum_of_lanes<threads / 32>(scratch[rank % (threads / 32)]);
-    scale(y, n, sum, rank, threads);
+    divide(y, n, sum, rank, threads);
     __syncthreads();
 }
 
-template <int G, class T> __global__ void __launch_bounds__(threads) softmax(T *y, const T *x, const int64_t *p, int64_t nrows)
+template <int G, class T> __global__ void __launch_bounds__(threads) softmax(T *y, const T *x, int64_t stride, T scale, const int64_t *p, int64_t nrows)
 {
+    x += blockIdx.y * stride;
+    y += blockIdx.y * stride;
     constexpr int groups = threads / G;
     __shared__ double scratch[threads / 32];
     const int group = static_cast<int>(threadIdx.x) / G, l = static_cast<int>(threadIdx.x) % G;
@@ -112,38 +114,54 @@ template <int G, class T> __global__ void __launch_bounds__(threads) softmax(T *
     const int64_t begin = row < nrows ? p[row] : 0, n = row < nrows ? p[row + 1] - begin : 0;
     const bool is_short = n <= G * each, is_long = n > long_row;
     if (__any_sync(~0u, is_short && n > 0))
-        short_row<G>(y + begin, x + begin, is_short ? static_cast<int>(n) : 0, l);
+        short_row<G>(y + begin, x + begin, scale, is_short ? static_cast<int>(n) : 0, l);
     if (__any_sync(~0u, !is_short && !is_long))
-        middle_row<G>(y + begin, x + begin, is_short || is_long ? 0 : n, l);
+        middle_row<G>(y + begin, x + begin, scale, is_short || is_long ? 0 : n, l);
     if (!__syncthreads_or(is_long))
         return;
     for (int64_t r = first; r < first + groups && r < nrows; r++)
         if (p[r + 1] - p[r] > long_row)
-            whole_block_row(y + p[r], x + p[r], p[r + 1] - p[r], reinterpret_cast<T *>(scratch));
+            whole_block_row(y + p[r], x + p[r], scale, p[r + 1] - p[r], reinterpret_cast<T *>(scratch));
 }
 
-template <int G, class T> tsr_status launch(void *y, const void *x, const tsr_cuda_csr *pattern, void *stream)
+/* Arrays of values of one pattern; block (x, y) has rows of array y. */
+struct arrays {
+    void *y;
+    const void *x;
+    int64_t count, stride;
+    double scale; /* of x */
+};
+
+template <int G, class T> tsr_status launch(const arrays &a, const tsr_cuda_csr *pattern, void *stream)
 {
     constexpr int groups = threads / G;
     auto kernel = softmax<G, T>;
-    TSR_LAUNCH(kernel, static_cast<unsigned>((pattern->nrows + groups - 1) / groups), threads, 0, stream, static_cast<T *>(y),
-               static_cast<const T *>(x), pattern->p, pattern->nrows);
+    const dim3 grid(static_cast<unsigned>((pattern->nrows + groups - 1) / groups), static_cast<unsigned>(a.count));
+    TSR_LAUNCH(kernel, grid, threads, 0, stream, static_cast<T *>(a.y), static_cast<const T *>(a.x), a.stride, static_cast<T>(a.scale), pattern->p,
+               pattern->nrows);
     return launch_status();
 }
 
-template <class T> tsr_status launch(void *y, const void *x, const tsr_cuda_csr *pattern, void *stream)
+template <class T> tsr_status launch(const arrays &a, const tsr_cuda_csr *pattern, void *stream)
 {
     bool narrow = pattern->nvals / pattern->nrows <= 16;
-    return narrow ? launch<8, T>(y, x, pattern, stream) : launch<32, T>(y, x, pattern, stream);
+    return narrow ? launch<8, T>(a, pattern, stream) : launch<32, T>(a, pattern, stream);
 }
 
 } // namespace
 
-extern "C" tsr_status tsr_cuda_softmax_rows(void *y, const void *x, const tsr_cuda_csr *pattern, tsr_type type, void *stream)
+extern "C" tsr_status tsr_cuda_softmax_batch(void *y, const void *x, int64_t count, int64_t stride, double scale, const tsr_cuda_csr *pattern,
+                                             tsr_type type, void *stream)
 {
-    if ((type != TSR_FP32 && type != TSR_FP64) || pattern->nrows >= UINT32_MAX)
+    const arrays a = {y, x, count, stride, scale};
+    if ((type != TSR_FP32 && type != TSR_FP64) || pattern->nrows >= UINT32_MAX || count > 65535)
         return TSR_DECLINED;
     if (pattern->nvals == 0)
         return TSR_OK;
-    return type == TSR_FP32 ? launch<float>(y, x, pattern, stream) : launch<double>(y, x, pattern, stream);
+    return type == TSR_FP32 ? launch<float>(a, pattern, stream) : launch<double>(a, pattern, stream);
+}
+
+extern "C" tsr_status tsr_cuda_softmax_rows(void *y, const void *x, const tsr_cuda_csr *pattern, tsr_type type, void *stream)
+{
+    return tsr_cuda_softmax_batch(y, x, 1, 0, 1, pattern, type, stream);
 }

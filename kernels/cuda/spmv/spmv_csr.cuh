@@ -110,10 +110,12 @@ template <class P> struct spmv_of {
         return x[0];
     }
 
-    static __device__ __forceinline__ factor iso(const csr_args &q) { return iso_value<P>(q.iso); }
+    static __device__ __forceinline__ factor iso(const csr_args &q) { return iso_value<P>(q); }
 
     static __device__ __forceinline__ sum product(const csr_args &q, factor a, operand x, uint32_t)
     {
+        if constexpr (is_complex<sum>)
+            a = a.conjugated(q.conjugate);
         return add_product<P>(q, neutral<P>(q), a, P::widen(x));
     }
 
@@ -341,7 +343,7 @@ __device__ __forceinline__ void add_edge(const csr_args &q, const spmv_span &spa
 /* Strips in flight, and blocks that a multiprocessor has registers for: more of FP64 drive each other's elements of the vector out
  * of L1. */
 constexpr int spmv_unroll = 2;
-template <class P> constexpr int spmv_blocks = P::generic || sizeof(typename P::sum) >= 8 ? 3 : 5;
+template <class P> constexpr int spmv_blocks = sizeof(typename P::sum) > 8 ? 2 : P::generic || sizeof(typename P::sum) == 8 ? 3 : 5;
 
 /* This warp's share of the item; head and row are written by the way, the tail is returned. */
 template <class P, bool Values>
@@ -389,8 +391,7 @@ __device__ __forceinline__ void join_shares(const csr_args &q, const csr_item &i
 }
 
 /* One block for each item; then blocks for rows without entries. */
-template <class P, bool Values> __global__ void __launch_bounds__(spmv_threads, spmv_blocks<P>)
-    spmv_rows(const __grid_constant__ csr_args q)
+template <class P, bool Values> __device__ __forceinline__ void multiply_vector(const csr_args &q)
 {
     __shared__ spmv_share<P> shares[spmv_warps];
     if (blockIdx.x >= q.nitems) {
@@ -409,6 +410,20 @@ template <class P, bool Values> __global__ void __launch_bounds__(spmv_threads, 
         join_shares<P>(q, item, shares, threadIdx.x);
 }
 
+template <class P, bool Values> __global__ void __launch_bounds__(spmv_threads, spmv_blocks<P>)
+    spmv_rows(const __grid_constant__ csr_args q)
+{
+    multiply_vector<P, Values>(q);
+}
+
+/* The same of product y. */
+template <class P, bool Values> __global__ void __launch_bounds__(spmv_threads, spmv_blocks<P>)
+    spmv_rows_of_batch(const __grid_constant__ csr_args all)
+{
+    const csr_args q = product_of_batch(all, blockIdx.y);
+    multiply_vector<P, Values>(q);
+}
+
 /* All but partial sums. */
 template <class P> tsr_status launch_spmv_rows(const csr_args &q, void *stream)
 {
@@ -416,7 +431,11 @@ template <class P> tsr_status launch_spmv_rows(const csr_args &q, void *stream)
     if (blocks > INT_MAX || q.b_stride > UINT32_MAX)
         return TSR_DECLINED;
     auto kernel = q.reads_a ? spmv_rows<P, true> : spmv_rows<P, false>;
-    TSR_LAUNCH(kernel, unsigned(blocks), spmv_threads, 0, stream, q);
+    if constexpr (has_batches<P>)
+        if (q.products)
+            kernel = q.reads_a ? spmv_rows_of_batch<P, true> : spmv_rows_of_batch<P, false>;
+    const dim3 grid = dim3(unsigned(blocks), unsigned(q.products ? q.products : 1));
+    TSR_LAUNCH(kernel, grid, spmv_threads, 0, stream, q);
     return launch_status();
 }
 

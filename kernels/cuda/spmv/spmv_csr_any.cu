@@ -14,7 +14,7 @@ template <class P> __device__ __forceinline__ typename P::sum product_of(const c
         a = static_cast<const element *>(q.x)[entry];
     if (q.reads_b)
         load_vector(b, static_cast<const char *>(q.b) + __ldg(q.i + entry) * q.b_stride);
-    return P::multiply(q.ops.mul, q.reads_a ? P::widen(a) : iso_value<P>(q.iso), P::widen(b[0]));
+    return P::multiply(q.ops.mul, q.reads_a ? P::widen(a) : iso_value<P>(q), P::widen(b[0]));
 }
 
 /* ANY: the product of the first entry of a row. */

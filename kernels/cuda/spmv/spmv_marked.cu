@@ -25,7 +25,7 @@ template <class P> struct spmv_of<marked<P>> {
         return __ldg(static_cast<const operand *>(q.b) + column);
     }
 
-    static __device__ __forceinline__ factor iso(const csr_args &q) { return iso_value<P>(q.iso); }
+    static __device__ __forceinline__ factor iso(const csr_args &q) { return iso_value<P>(q); }
 
     static __device__ __forceinline__ sum product(const csr_args &q, factor a, operand x, uint32_t column)
     {

@@ -9,8 +9,8 @@ namespace {
 
 int element_size(const tsr_cuda_csr_spmm *product)
 {
-    static const uint8_t sizes[TSR_TYPE_COUNT] = { 1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8 };
-    return product->half ? 2 : sizes[product->semiring.type];
+    const tsr_type type = product->semiring.type;
+    return product->half ? 2 : type == TSR_FC64 ? 16 : int(size_of(type));
 }
 
 int sum_size(const tsr_cuda_csr_spmm *product)
@@ -54,6 +54,17 @@ bool shape_exists(const csr_shape &shape)
     return lanes && shape.warps >= 1 && shape.warps <= 32;
 }
 
+void set_batch(csr_args *q, const tsr_cuda_csr_list *list, const tsr_cuda_csr_spmm *product)
+{
+    const int64_t size = element_size(product);
+    q->products = product->batch.count;
+    q->x_period = product->batch.values * size;
+    q->b_period = product->batch.b * size;
+    q->c_period = product->batch.c * size;
+    q->partial_period = list->npartials * product->n * size;
+    q->a_vectors = q->a_vectors && q->x_period % 16 == 0;
+}
+
 csr_args make_args(const tsr_cuda_csr *a, const tsr_cuda_csr_list *list, const tsr_cuda_csr_spmm *product)
 {
     csr_args q = {};
@@ -65,6 +76,7 @@ csr_args make_args(const tsr_cuda_csr *a, const tsr_cuda_csr_list *list, const t
     q.i = a->i;
     q.x = a->x;
     q.iso = product->iso;
+    q.iso_rest = product->iso_rest;
     q.n = product->n;
     q.b = product->b;
     q.b_present = product->b_present;
@@ -75,6 +87,9 @@ csr_args make_args(const tsr_cuda_csr *a, const tsr_cuda_csr_list *list, const t
     q.ldc = product->ldc;
     q.alpha = product->alpha;
     q.beta = product->beta;
+    q.alpha_im = product->alpha_im;
+    q.beta_im = product->beta_im;
+    q.conjugate = product->conjugate;
     q.bias = product->bias;
     q.rectified = product->rectified;
     q.partial = product->partial;
@@ -87,6 +102,8 @@ csr_args make_args(const tsr_cuda_csr *a, const tsr_cuda_csr_list *list, const t
     q.ends = static_cast<const csr_ends *>(a->ends);
     q.rows = a->rows;
     q.filled = a->filled;
+    if (product->batch.count > 1)
+        set_batch(&q, list, product);
     return q;
 }
 
@@ -103,7 +120,9 @@ uint64_t one(tsr_type type)
 }
 
 /* Semirings with kernels of their own.  `second` is `times` with ones, and `plus` with zeros. */
-enum class family { any, half, plus_times, min_plus };
+enum class family { any, half, complex, plus_times, min_plus };
+
+bool is_complex_type(tsr_type type) { return type == TSR_FC32 || type == TSR_FC64; }
 
 family family_of(const tsr_cuda_csr_spmm *product)
 {
@@ -111,6 +130,8 @@ family family_of(const tsr_cuda_csr_spmm *product)
     const bool second = s.mul == TSR_MUL_SECOND;
     if (product->half)
         return family::half;
+    if (is_complex_type(s.type))
+        return family::complex;
     if (s.add == TSR_ADD_PLUS && (second || s.mul == TSR_MUL_TIMES))
         return family::plus_times;
     return s.add == TSR_ADD_MIN && (second || s.mul == TSR_MUL_PLUS) ? family::min_plus : family::any;
@@ -141,7 +162,8 @@ bool is_marked(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
 size_t partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
 {
     int64_t most = a->spmm.npartials > a->spmv.npartials ? a->spmm.npartials : a->spmv.npartials;
-    return size_t(most) * size_t(product->n) * size_t(sum_size(product) + (product->b_present != nullptr));
+    const size_t products = product->batch.count > 1 ? size_t(product->batch.count) : 1;
+    return size_t(most) * size_t(product->n) * size_t(sum_size(product) + (product->b_present != nullptr)) * products;
 }
 
 tsr_status run_marked(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product, const csr_shape &shape)
@@ -162,6 +184,7 @@ tsr_status run_spmv(family kind, const csr_args &q, const tsr_cuda_csr_spmm *pro
 {
     switch (kind) {
     case family::half: return tsr_csr_spmv_half(product->number, q, product->stream);
+    case family::complex: return tsr_csr_spmv_complex(product->semiring.type, q, product->stream);
     case family::plus_times: return tsr_csr_spmv_plus_times(product->semiring.type, q, product->stream);
     case family::min_plus: return tsr_csr_spmv_min_plus(product->semiring.type, q, product->stream);
     default: return TSR_DECLINED;
@@ -184,6 +207,7 @@ tsr_status run_spmm(family kind, const csr_args &q, const csr_shape &shape, cons
     case family::half:
         return product->number == TSR_NUMBER_FP16 ? tsr_csr_fp16(q, shape, product->stream)
                                                   : tsr_csr_bf16(q, shape, product->stream);
+    case family::complex: return tsr_csr_complex(type, q, shape, product->stream);
     case family::plus_times: return run_plus_times(type, q, shape, product->stream);
     case family::min_plus: return tsr_csr_min_plus(type, q, shape, product->stream);
     default: return TSR_DECLINED;
@@ -193,6 +217,37 @@ tsr_status run_spmm(family kind, const csr_args &q, const csr_shape &shape, cons
 csr_bits bits_of(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
 {
     return tsr_csr_bits_of(product->semiring, product->b_present != nullptr, product->n, a->nvals, a->nrows, a->ncols);
+}
+
+} // namespace
+
+namespace {
+
+bool complex_fits(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
+{
+    const size_t size = size_t(element_size(product));
+    const auto apart = [size](const void *p) { return reinterpret_cast<uintptr_t>(p) % size != 0; };
+    const bool sums = product->semiring.add == TSR_ADD_PLUS && product->semiring.mul == TSR_MUL_TIMES;
+    return sums && !product->b_present && !product->c_present && !apart(a->x) && !apart(product->b) && !apart(product->c);
+}
+
+/* One launch, in which each product has the bits that it has alone: elements of B come in vectors of the same length.  Where B lies in 16 bytes comes
+ * again after at most four products. */
+bool batch_fits(const tsr_cuda_csr_spmm *product)
+{
+    const tsr_type type = product->semiring.type;
+    const bool sums = product->semiring.add == TSR_ADD_PLUS && product->semiring.mul == TSR_MUL_TIMES;
+    const bool typed = type == TSR_FP32 || type == TSR_FP64 || is_complex_type(type);
+    if (!sums || !typed || product->half || product->b_present || product->c_present || product->bias || product->rectified)
+        return false;
+    const int size = element_size(product), vector = choose_vector(product, size);
+    tsr_cuda_csr_spmm other = *product;
+    for (int64_t k = 1; k < 4 && k < product->batch.count; k++) {
+        other.b = static_cast<const char *>(product->b) + k * product->batch.b * size;
+        if (choose_vector(&other, size) != vector)
+            return false;
+    }
+    return product->batch.count <= most_of_batch;
 }
 
 } // namespace
@@ -213,7 +268,8 @@ extern "C" tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_cs
     if (a->nrows == 0 || product->n == 0)
         return TSR_OK;
     csr_shape shape = choose_shape(a, product);
-    if (!shape_exists(shape))
+    if (!shape_exists(shape) || (is_complex_type(product->semiring.type) && !complex_fits(a, product))
+        || (product->batch.count > 1 && !batch_fits(product)))
         return TSR_DECLINED;
     csr_args vector = make_args(a, &a->spmv, product),
              matrix = make_args(a, &a->spmm, product), any = matrix;

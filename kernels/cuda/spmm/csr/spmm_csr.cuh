@@ -12,7 +12,7 @@
 #pragma once
 
 #include "kernels/cuda/spmm/csr/csr_work.cuh"
-#include "kernels/cuda/common/semiring.cuh"
+#include "kernels/cuda/common/complex.cuh"
 
 #include <climits>
 
@@ -24,7 +24,7 @@ struct csr_args {
     const int64_t *p;
     const uint32_t *i;
     const void *x;
-    uint64_t iso;
+    uint64_t iso, iso_rest;
     int64_t n;
     const void *b;
     const int8_t *b_present;
@@ -34,6 +34,8 @@ struct csr_args {
     int8_t *c_present;
     int64_t ldc;
     double alpha, beta;
+    double alpha_im, beta_im; /* of complex numbers, as is */
+    bool conjugate;           /* A's values */
     const void *bias; /* of the columns; NULL: none */
     bool rectified;   /* then what is below 0 becomes 0 */
     float value_scale; /* of A's values in 16 bits (spmm_rows): alpha in its place */
@@ -48,6 +50,8 @@ struct csr_args {
     bool a_vectors; /* columns and values can be loaded 16 bytes at a time (SpMV) */
     bool reads_a, reads_b;
     operators ops;
+    int64_t products;                                      /* in one launch; 0: one */
+    int64_t x_period, b_period, c_period, partial_period; /* of several: bytes from one to the next */
 };
 
 /* How a product is cut among threads. */
@@ -128,6 +132,13 @@ template <int V> __device__ __forceinline__ unsigned load_present(const int8_t *
     return present;
 }
 
+/* alpha * sum + beta * *c. */
+template <class T> __device__ __forceinline__ complex_number<T> scaled(const csr_args &q, complex_number<T> sum, const complex_number<T> *c)
+{
+    sum = complex_number<T>(T(q.alpha), T(q.alpha_im)) * sum;
+    return q.beta != 0 || q.beta_im != 0 ? sum + complex_number<T>(T(q.beta), T(q.beta_im)) * *c : sum;
+}
+
 /* C at `place` (elements from the first), columns `column` on, becomes alpha * sums + beta * C; without a product 0 (* alpha).  NaN is not below 0. */
 template <class P, int V>
 __device__ __forceinline__ void store_row(const csr_args &q, int64_t place, int64_t column, const row_sums<P, V> &sums, bool any)
@@ -138,7 +149,9 @@ __device__ __forceinline__ void store_row(const csr_args &q, int64_t place, int6
     for (int v = 0; v < V; v++) {
         bool formed = keeps_bits<P> ? sums.have >> v & 1 : any;
         out[v] = formed ? sums.value[v] : sum(0);
-        if constexpr (std::is_floating_point_v<sum> && !P::generic) {
+        if constexpr (is_complex<sum>) {
+            out[v] = scaled(q, out[v], c + v);
+        } else if constexpr (std::is_floating_point_v<sum> && !P::generic) {
             out[v] *= sum(q.alpha);
             if (q.beta != 0)
                 out[v] = fused(sum(q.beta), c[v], out[v]);
@@ -201,6 +214,8 @@ template <class P, int G> struct csr_fetch {
             stage.value[k * G + l] = q.reads_a ? P::widen(value[k]) : iso;
             if constexpr (is_half<P>)
                 stage.value[k * G + l] *= q.value_scale;
+            if constexpr (is_complex<typename P::sum>)
+                stage.value[k * G + l] = stage.value[k * G + l].conjugated(q.conjugate);
         }
     }
 };
@@ -222,13 +237,14 @@ template <int U, class T> __device__ __forceinline__ void read_staged(T (&out)[U
 
 // ---- The kernel ----
 
-template <class P> __device__ __forceinline__ typename P::sum iso_value(uint64_t bits)
+template <class P> __device__ __forceinline__ typename P::sum iso_value(const csr_args &q)
 {
+    const uint64_t bits[2] = { q.iso, q.iso_rest };
     typename P::sum x;
     if constexpr (std::is_same_v<typename P::sum, bool>)
-        x = (bits & 0xff) != 0;
+        x = (q.iso & 0xff) != 0;
     else
-        memcpy(&x, &bits, sizeof x);
+        memcpy(&x, bits, sizeof x);
     return x;
 }
 
@@ -379,8 +395,7 @@ template <class P, int G> __device__ __forceinline__ void stage_ends(
 }
 
 /* Block (x, y): items from x * items per block on, columns from y * G * V on. */
-template <class P, int V, int G, int U, bool Plain> __global__ void __launch_bounds__(1024, 1)
-    spmm_rows(const __grid_constant__ csr_args q)
+template <class P, int V, int G, int U, bool Plain> __device__ __forceinline__ void multiply_rows(const csr_args &q)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, group = warp * (32 / G) + lane / G, l = lane % G;
     csr_stage<P, G> &stage = reinterpret_cast<csr_stage<P, G> *>(dynamic_shared())[group];
@@ -404,7 +419,7 @@ template <class P, int V, int G, int U, bool Plain> __global__ void __launch_bou
     row_sums<P, V> none;
     none.clear();
     walk.finish_rows(q, 0, none);
-    typename P::sum iso = iso_value<P>(q.iso);
+    typename P::sum iso = iso_value<P>(q);
     const char *b = keep_address(static_cast<const char *>(q.b) + column * int64_t(sizeof(typename P::element)));
     const int8_t *present = keeps_bits<P> && q.b_present ? q.b_present + column : nullptr;
 #pragma unroll 1
@@ -419,6 +434,30 @@ template <class P, int V, int G, int U, bool Plain> __global__ void __launch_bou
             add_entries<P, V, G, U, Plain>(q, stage, at, base + at, b, present, walk);
         __syncwarp();
     }
+}
+
+template <class P, int V, int G, int U, bool Plain> __global__ void __launch_bounds__(1024, 1)
+    spmm_rows(const __grid_constant__ csr_args q)
+{
+    multiply_rows<P, V, G, U, Plain>(q);
+}
+
+/* Number `product` of several. */
+static __device__ __forceinline__ csr_args product_of_batch(const csr_args &all, int64_t product)
+{
+    csr_args q = all;
+    q.x = static_cast<const char *>(all.x) + product * all.x_period;
+    q.b = static_cast<const char *>(all.b) + product * all.b_period;
+    q.c = static_cast<char *>(all.c) + product * all.c_period;
+    q.partial = static_cast<char *>(all.partial) + product * all.partial_period;
+    return q;
+}
+
+/* The same of product z. */
+template <class P, int V, int G, int U> __global__ void __launch_bounds__(1024, 1) spmm_rows_of_batch(const __grid_constant__ csr_args all)
+{
+    const csr_args q = product_of_batch(all, blockIdx.z);
+    multiply_rows<P, V, G, U, false>(q);
 }
 
 /* The partial sums of a row for one column each lane: numbers [begin, end), in order. */
@@ -442,7 +481,7 @@ __device__ __forceinline__ row_sums<P, 1> add_partials(const csr_args &q, int64_
  * consecutive ones are added by one warp each, then the slices, all in order. */
 constexpr int slices = 8;
 
-template <class P> __global__ void __launch_bounds__(32 * slices) add_csr_partials(const __grid_constant__ csr_args q)
+template <class P> __device__ __forceinline__ void add_split_rows(const csr_args &q)
 {
     using sum = typename P::sum;
     __shared__ sum value[slices][32];
@@ -475,13 +514,40 @@ template <class P> __global__ void __launch_bounds__(32 * slices) add_csr_partia
     }
 }
 
+template <class P> __global__ void __launch_bounds__(32 * slices) add_csr_partials(const __grid_constant__ csr_args q)
+{
+    add_split_rows<P>(q);
+}
+
+template <class P> __global__ void __launch_bounds__(32 * slices) add_partials_of_batch(const __grid_constant__ csr_args all)
+{
+    const csr_args q = product_of_batch(all, blockIdx.z);
+    add_split_rows<P>(q);
+}
+
 // ---- Launching ----
+
+/* Policies whose products may be several in one launch. */
+template <class P> constexpr bool has_batches = false;
+template <> inline constexpr bool has_batches<plus_times<float>> = true;
+template <> inline constexpr bool has_batches<plus_times<double>> = true;
+template <class T> constexpr bool has_batches<plus_times<complex_number<T>>> = true;
+
+constexpr int64_t most_of_batch = 65535;
 
 template <class P> void launch_partials(const csr_args &q, void *stream)
 {
     dim3 grid = dim3(unsigned(q.nsplit), unsigned((q.n + 32 * slices - 1) / (32 * slices)));
-    if (q.nsplit > 0)
-        TSR_LAUNCH(add_csr_partials<P>, grid, 32 * slices, 0, stream, q);
+    if (q.nsplit == 0)
+        return;
+    if constexpr (has_batches<P>) {
+        if (q.products) {
+            grid.z = unsigned(q.products);
+            TSR_LAUNCH(add_partials_of_batch<P>, grid, 32 * slices, 0, stream, q);
+            return;
+        }
+    }
+    TSR_LAUNCH(add_csr_partials<P>, grid, 32 * slices, 0, stream, q);
 }
 
 template <class P> constexpr bool has_plain = false;
@@ -490,7 +556,8 @@ template <class Half> constexpr bool has_plain<plus_times_half<Half>> = true;
 
 template <class P> bool is_plain(const csr_args &q)
 {
-    bool scaled = std::is_floating_point_v<typename P::sum> && (q.alpha != 1 || q.beta != 0);
+    constexpr bool scales = std::is_floating_point_v<typename P::sum> || is_complex<typename P::sum>;
+    bool scaled = scales && (q.alpha != 1 || q.beta != 0 || q.alpha_im != 0 || q.beta_im != 0);
     return !scaled && !q.bias && !q.rectified && q.c_present == nullptr;
 }
 
@@ -508,12 +575,17 @@ template <class P, int V, int G, int U> tsr_status launch_rows(csr_args q, const
         q.alpha = 1;
     }
     q.c_vectors = reinterpret_cast<uintptr_t>(q.c) % piece_bytes<typename P::sum, V> == 0
-        && q.ldc * int64_t(sizeof(typename P::sum)) % piece_bytes<typename P::sum, V> == 0;
+        && q.ldc * int64_t(sizeof(typename P::sum)) % piece_bytes<typename P::sum, V> == 0 && q.c_period % piece_bytes<typename P::sum, V> == 0;
     auto kernel = spmm_rows<P, V, G, U, false>;
     if constexpr (has_plain<P>)
         if (is_plain<P>(q) && q.c_vectors && q.b_stride <= UINT32_MAX)
             kernel = spmm_rows<P, V, G, U, true>;
     dim3 grid = dim3(unsigned(blocks), unsigned(tiles));
+    if constexpr (has_batches<P>)
+        if (q.products) {
+            kernel = spmm_rows_of_batch<P, V, G, U>;
+            grid.z = unsigned(q.products);
+        }
     TSR_LAUNCH(kernel, grid, unsigned(warps * 32), size_t(per_block) * sizeof(csr_stage<P, G>), stream, q);
     launch_partials<P>(q, stream);
     return launch_status();
@@ -553,10 +625,12 @@ tsr_status tsr_csr_fp32(const csr_args &q, const csr_shape &shape, void *stream)
 tsr_status tsr_csr_fp64(const csr_args &q, const csr_shape &shape, void *stream);
 tsr_status tsr_csr_fp16(const csr_args &q, const csr_shape &shape, void *stream);
 tsr_status tsr_csr_bf16(const csr_args &q, const csr_shape &shape, void *stream);
+tsr_status tsr_csr_complex(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream);
 /* plus_times of 32-bit and 64-bit integers; min_plus of them and of floating point. */
 tsr_status tsr_csr_plus_times(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream);
 tsr_status tsr_csr_min_plus(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream);
 tsr_status tsr_csr_spmv_half(tsr_number number, const csr_args &q, void *stream);
+tsr_status tsr_csr_spmv_complex(tsr_type type, const csr_args &q, void *stream);
 tsr_status tsr_csr_spmv_plus_times(tsr_type type, const csr_args &q, void *stream);
 tsr_status tsr_csr_spmv_min_plus(tsr_type type, const csr_args &q, void *stream);
 tsr_status tsr_csr_spmv_any(tsr_type type, const csr_args &q, void *stream);
