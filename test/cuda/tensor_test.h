@@ -41,6 +41,7 @@ typedef struct tensor_format {
     int nvariants;          /* variants 0 .. nvariants-1; any but 0 may decline */
     unsigned maths;         /* bit per tsr_cuda_math that the kernel has */
     bool any_b;             /* WILD cases may have Inf and NaN in B */
+    bool finishes;          /* adds a bias and rectifies, in 32 and 64 bits */
     tsr_status (*make)(tensor_any *out, const tsr_source *in, int shape, double iso);
     void (*free)(tensor_any *a);
     /* The arrays besides those of the windows; returns how many. */
@@ -69,6 +70,8 @@ typedef struct tensor_case {
     void *x;           /* as number; NULL: pattern */
     void *b, *c;       /* as number; FP32 or FP64 */
     double *b_exact;
+    void *bias;        /* as C; NULL: none */
+    bool rectified;
     tsr_number number;
     size_t element, sum; /* bytes of an element of B, of C */
 } tensor_case;
@@ -190,6 +193,26 @@ static inline void tensor_make_dense(tensor_case *t, bool any_b)
     }
 }
 
+static inline void tensor_make_epilogue(tensor_case *t)
+{
+    const bool biased = tensor_chance(t, 70);
+    t->rectified = !biased || tensor_chance(t, 60);
+    t->bias = biased ? tensor_alloc(t->sum * (size_t)t->n) : NULL;
+    for (int64_t k = 0; biased && k < t->n; k++)
+        tensor_put(t->bias, t->sum, k, tensor_draw_value(t));
+}
+
+/* What the exact result then becomes. */
+static inline void tensor_finish_exactly(const tensor_case *t, double *wanted, double *magnitude)
+{
+    for (int64_t k = 0; k < t->nrows * t->ldc; k++) {
+        const double bias = t->bias && k % t->ldc < t->n ? tensor_get(t->bias, t->sum, k % t->ldc) : 0;
+        wanted[k] += bias;
+        magnitude[k] += fabs(bias);
+        wanted[k] = t->rectified && wanted[k] < 0 ? 0 : wanted[k];
+    }
+}
+
 static inline void tensor_make_case(tensor_case *t, uint64_t seed, const tensor_format *f, int variant)
 {
     static const int64_t widths[] = { 1, 2, 3, 5, 8, 16, 31, 32, 33, 64, 100, 128, 130, 256, 300 };
@@ -224,11 +247,13 @@ static inline void tensor_make_case(tensor_case *t, uint64_t seed, const tensor_
     tensor_make_dense(t, f->any_b);
     if (tensor_chance(t, 30))
         tensor_make_order(t);
+    if (f->finishes && tsr_number_size(t->number) > 2 && tensor_chance(t, 40))
+        tensor_make_epilogue(t);
 }
 
 static inline void tensor_free_case(tensor_case *t)
 {
-    void *all[] = { t->p, t->i, t->row, t->x, t->b, t->c, t->b_exact };
+    void *all[] = { t->p, t->i, t->row, t->x, t->b, t->c, t->b_exact, t->bias };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
 }
@@ -360,8 +385,9 @@ static inline tsr_status tensor_run_device(const tensor_format *f, const tensor_
     void *row = t->row ? tensor_upload(t->row, sizeof(uint32_t) * (size_t)t->nrows, stream) : NULL;
     void *b = tensor_upload(t->b, t->element * (size_t)(t->ncols * t->ldb), stream), *c = tensor_upload(t->c, c_bytes, stream);
     tsr_cuda_spmm product = { .math = t->math, .n = t->n, .b = b, .ldb = t->ldb, .ldc = t->ldc, .row = row, .alpha = t->alpha,
-        .beta = t->beta, .iso = t->iso, .device = device, .stream = stream, .variant = t->variant };
+        .beta = t->beta, .iso = t->iso, .rectified = t->rectified, .device = device, .stream = stream, .variant = t->variant };
     product.c = (char *)c + (size_t)t->shift * t->sum;
+    product.bias = t->bias ? tensor_upload(t->bias, t->sum * (size_t)t->n, stream) : NULL;
     size_t partial = tsr_cuda_partial_bytes(&work, a.w.height, &product);
     if (partial) {
         tensor_check(tsr_cuda_malloc(&product.partial, partial, stream), "tsr_cuda_malloc");
@@ -373,6 +399,7 @@ static inline tsr_status tensor_run_device(const tensor_format *f, const tensor_
         tensor_check(tsr_cuda_wait(stream), "tsr_cuda_wait");
     }
     tsr_cuda_free(product.partial, stream);
+    tsr_cuda_free((void *)(uintptr_t)product.bias, stream);
     tsr_cuda_free(row, stream);
     tsr_cuda_free(b, stream);
     tsr_cuda_free(c, stream);
@@ -406,6 +433,7 @@ static inline void tensor_reference(const tensor_format *f, const tensor_case *t
                  "reference");
     tensor_scatter_rows(t, wanted, ordered);
     tensor_scatter_rows(t, magnitude, ordered_magnitude);
+    tensor_finish_exactly(t, wanted, magnitude);
     free(ordered);
     free(ordered_magnitude);
 }

@@ -51,7 +51,7 @@ static tsr_status reference(const tensor_any *a, tsr_number number, double iso, 
 int main(int argc, char **argv)
 {
     static const tensor_format format = { .name = "test_panel", .nshapes = 2, .shapes = { 3224, 6448 }, .nvariants = 2,
-        .maths = (1u << TSR_CUDA_MATH_COUNT) - 1, .any_b = true, .make = make, .free = free_format,
+        .maths = (1u << TSR_CUDA_MATH_COUNT) - 1, .any_b = true, .finishes = true, .make = make, .free = free_format,
         .arrays = arrays, .run = run, .reference = reference };
     return tensor_main(argc, argv, &format, 400);
 }

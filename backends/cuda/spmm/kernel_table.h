@@ -68,6 +68,7 @@ typedef struct tsr_cuda_format {
     bool full_values;   /* values of A are FP32 where B has 16 bits */
     bool any_b;         /* B may hold anything where it has not 16 bits */
     int width16;        /* condensed columns of a block of 16-bit numbers; 0: those of the row */
+    bool finishes;      /* adds a bias and rectifies, where B has not 16 bits */
     bool own_rows;      /* rows are as A has them, and the work is listed by the kernel itself */
     bool exact_rounds;  /* EXACT errs as much as adding six products one by one: not for shorter rows */
     size_t (*bytes)(const tsr_cuda_counts *counts); /* of a representation at most */

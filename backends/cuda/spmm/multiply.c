@@ -121,18 +121,43 @@ static tsr_status prepare_b(int *shift, const tsr_cuda_multiplication *m)
                             m->stream);
 }
 
+/* Where bias and activation come in. */
+static tsr_finish_way finish_way(const tsr_cuda_multiplication *m)
+{
+    const tsr_cuda_plan *plan = m->plan;
+    if (!m->bias && !m->rectified)
+        return TSR_FINISH_IN_KERNEL;
+    const bool can = plan->blocks->kernel->format->finishes && !tsr_cuda_is_half(plan->how.math);
+    return tsr_choose_finish(can, plan->own_ms, plan->csr_ms, (double)m->product->m * (double)m->n * (double)value_size(m));
+}
+
+static tsr_status run_blocks(const tsr_cuda_multiplication *m, tsr_cuda_spmm product, bool in_kernel)
+{
+    if (in_kernel) {
+        product.bias = m->bias;
+        product.rectified = m->rectified;
+    }
+    tsr_status status = tsr_cuda_run_blocks(m->plan->blocks, m->a, m->plan->semiring, &product);
+    if (status != TSR_OK || in_kernel)
+        return status;
+    product.bias = m->bias;
+    product.rectified = m->rectified;
+    return tsr_cuda_finish_rows(&product, m->product->m);
+}
+
 /* TSR_DECLINED: by CSR. */
 static tsr_status multiply_blocks(const tsr_cuda_multiplication *m)
 {
     int shift;
-    const bool by_csr_only = m->bias || m->rectified || m->values || m->batch.count > 1;
-    if (!m->plan->blocks || m->plan->blocks->refused || m->n == 1 || by_csr_only)
+    if (!m->plan->blocks || m->plan->blocks->refused || m->n == 1 || m->values || m->batch.count > 1)
+        return TSR_DECLINED;
+    const tsr_finish_way way = finish_way(m);
+    if (way == TSR_FINISH_BY_CSR)
         return TSR_DECLINED;
     tsr_status status = prepare_b(&shift, m);
     if (status != TSR_OK)
         return status;
-    tsr_cuda_spmm product = blocks_product(m, shift);
-    status = tsr_cuda_run_blocks(m->plan->blocks, m->a, m->plan->semiring, &product);
+    status = run_blocks(m, blocks_product(m, shift), way == TSR_FINISH_IN_KERNEL);
     if (status == TSR_DECLINED) {
         m->plan->blocks->refused = true;
         m->plan->name = "csr";

@@ -26,8 +26,8 @@ typedef struct tsr_cuda_multiplication {
     bool conjugate;          /* of complex numbers: A's values */
     const void *values;      /* in place of A's, by CSR only; NULL: A's */
     tsr_cuda_batch batch;    /* several products, by CSR only */
-    const void *bias;        /* then added to each row, by CSR only; NULL: none */
-    bool rectified;          /* then what is below 0 becomes 0, by CSR only */
+    const void *bias;        /* then added to each row, of more than one column; NULL: none */
+    bool rectified;          /* the same: then what is below 0 becomes 0 */
     void *stream;
 } tsr_cuda_multiplication;
 

@@ -102,6 +102,16 @@ static tsr_status find_or_build(tsr_cuda_plan *plan, tsr_cuda_sparse *a, int for
     return status;
 }
 
+/* Of the form that was chosen, and of CSR in FP32 or FP64, as which a product is computed whose C is finished by it. */
+static void predict(tsr_cuda_plan *plan, const tsr_cuda_sparse *a, int form, const tsr_product *p)
+{
+    double ms[TSR_FORMS];
+    const tsr_gpu_matrix m = tsr_cuda_matrix_of(a);
+    tsr_predict_forms(ms, tsr_cuda.model, &m, (tsr_gpu_math)plan->how.math, (double)p->n, TSR_ALL_FORMS);
+    plan->own_ms = ms[form];
+    plan->csr_ms = tsr_cuda_csr_ms(a, tsr_cuda_is_half(plan->how.math) ? TSR_CUDA_EXACT : plan->how.math, p->n);
+}
+
 /* The choice by itself. */
 static tsr_status choose_blocks(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p)
 {
@@ -117,6 +127,8 @@ static tsr_status choose_blocks(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const t
     if (status != TSR_OK)
         return status;
     int form = tsr_cuda_choose_form(a, &plan->how, plan->semirings, p);
+    if (plan->how.streamed)
+        predict(plan, a, form, p);
     return form == TSR_GPU_CSR ? TSR_OK : find_or_build(plan, a, form, p);
 }
 
@@ -135,6 +147,7 @@ static tsr_status named_or_chosen(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const
 static tsr_status make_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p, bool keep)
 {
     plan->name = "csr";
+    plan->own_ms = plan->csr_ms = -1;
     plan->how.iso = 1.0;
     plan->semiring = p->semiring;
     plan->semirings = tsr_cuda_class_of(p->semiring);

@@ -12,6 +12,7 @@ typedef struct tsr_cuda_plan {
     tsr_cuda_blocks *blocks; /* NULL: plain CSR */
     double limit;            /* elements of B must be below this in magnitude, else CSR; 0: they may be anything */
     const char *name;
+    double own_ms, csr_ms;   /* predicted, with blocks and without them; < 0: not known */
 } tsr_cuda_plan;
 
 /* The plan for one product of A; builds what pays.  keep: A stays for further products.  TSR_OK also when there was no memory for

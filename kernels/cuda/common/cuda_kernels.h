@@ -62,6 +62,8 @@ typedef struct tsr_cuda_spmm {
     const uint32_t *row; /* [nrows] the row of C of each row of the representation, a permutation; NULL: the same */
     double alpha, beta; /* beta == 0: C is not read */
     double iso;         /* value of every entry where the representation has value == NULL */
+    const void *bias;   /* panels of FP32 and FP64: n elements of C's type, added to each row in the end; NULL: none */
+    bool rectified;     /* the same: then what is below 0 becomes 0 */
     void *partial;      /* tsr_cuda_partial_bytes of scratch; may be NULL if that is 0 */
     const tsr_cuda_device *device;
     void *stream;
@@ -73,6 +75,9 @@ typedef struct tsr_cuda_spmm {
 size_t tsr_cuda_partial_bytes(const tsr_work *work, int height, const tsr_cuda_spmm *product);
 /* C = alpha * sum of partial sums + beta C for the rows of split windows; queued by each kernel below after its own. */
 tsr_status tsr_cuda_add_partials(const tsr_windows *windows, const tsr_work *work, const tsr_cuda_spmm *product);
+
+/* What bias and rectified ask for, in a pass over C of its own: rows x n, FP32 or FP64. */
+tsr_status tsr_cuda_finish_rows(const tsr_cuda_spmm *product, int64_t rows);
 
 tsr_status tsr_cuda_spmm_me_tcf(const tsr_me_tcf *a, const tsr_work *work, const tsr_cuda_spmm *product);
 tsr_status tsr_cuda_spmm_me_bcrs(const tsr_me_bcrs *a, const tsr_work *work, const tsr_cuda_spmm *product);

@@ -26,11 +26,34 @@ __global__ void __launch_bounds__(threads) add_partials(const int64_t *window, c
             sum += __ldcs(partial + t * tile);
         Sum *c = static_cast<Sum *>(p.c) + (p.row ? p.row[row] : row) * p.ldc + place % p.n;
         Sum y = static_cast<Sum>(p.alpha) * sum;
-        *c = p.beta != 0 ? y + static_cast<Sum>(p.beta) * *c : y;
+        y = p.beta != 0 ? y + static_cast<Sum>(p.beta) * *c : y;
+        *c = tensor_finish(p, place % p.n, y);
+    }
+}
+
+/* Blocks take rows in turn, threads columns. */
+template <class Sum> __global__ void __launch_bounds__(threads) finish_rows(int64_t rows, tsr_cuda_spmm p)
+{
+    for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+        Sum *c = static_cast<Sum *>(p.c) + row * p.ldc;
+        for (int64_t column = threadIdx.x; column < p.n; column += blockDim.x)
+            c[column] = tensor_finish(p, column, c[column]);
     }
 }
 
 } // namespace
+
+extern "C" tsr_status tsr_cuda_finish_rows(const tsr_cuda_spmm *p, int64_t rows)
+{
+    const unsigned blocks = static_cast<unsigned>(rows < 65536 ? rows : 65536), width = p->n < threads ? (static_cast<unsigned>(p->n) + 31) / 32 * 32 : threads;
+    if (rows == 0 || p->n == 0)
+        return TSR_OK;
+    if (p->math == TSR_CUDA_FP64)
+        TSR_LAUNCH(finish_rows<double>, blocks, width, 0, p->stream, rows, *p);
+    else
+        TSR_LAUNCH(finish_rows<float>, blocks, width, 0, p->stream, rows, *p);
+    return launch_status();
+}
 
 extern "C" tsr_number tsr_cuda_number(tsr_cuda_math math)
 {

@@ -228,6 +228,14 @@ static __device__ __forceinline__ tensor_output<Sum> tensor_target(const tsr_cud
     return out;
 }
 
+/* What becomes of an element of C in the end: bias and activation.  NaN is not below 0. */
+template <class Sum> static __device__ __forceinline__ Sum tensor_finish(const tsr_cuda_spmm &p, int64_t column, Sum x)
+{
+    if (p.bias)
+        x += __ldg(static_cast<const Sum *>(p.bias) + column);
+    return p.rectified && x < Sum(0) ? Sum(0) : x;
+}
+
 /* Row `row` of the window; it exists. */
 template <class Sum> static __device__ __forceinline__ Sum *tensor_row(const tensor_output<Sum> &out, int row)
 {

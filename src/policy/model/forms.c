@@ -12,6 +12,8 @@ static const double inspections = 12;
 /* B is read to find its range, read again and written in 16 bits: ms for an element, at the memory's speed, and for the start and the
  * answer before it returns. */
 static const double narrow_ms = 10 / 4.0e9, narrow_start_ms = 0.02;
+/* Bytes of C in a ms, read and written back, and the start of a pass (an H200: layers of bench/results/h200/device, passes of 1 to 3 GB). */
+static const double finish_bytes_ms = 1.4e9, finish_start_ms = 0.004;
 /* Panels of a product that crosses the bus: the kernels of all but one run while others cross. */
 static const double panels = 8;
 
@@ -125,6 +127,23 @@ double tsr_exposed_ms(double kernel_ms, double transfer_ms)
 {
     double more = kernel_ms > transfer_ms ? kernel_ms : transfer_ms, less = kernel_ms > transfer_ms ? transfer_ms : kernel_ms;
     return more + less / panels;
+}
+
+/* ---- layers ---- */
+
+double tsr_finish_ms(double c_bytes)
+{
+    return c_bytes / finish_bytes_ms + finish_start_ms;
+}
+
+/* csr takes no longer with bias and activation than without them. */
+tsr_finish_way tsr_choose_finish(bool can, double kernel_ms, double csr_ms, double c_bytes)
+{
+    const bool known = kernel_ms >= 0 && csr_ms >= 0;
+    const double own_ms = can ? kernel_ms : (kernel_ms + tsr_finish_ms(c_bytes)) / margin;
+    if (known && csr_ms < own_ms)
+        return TSR_FINISH_BY_CSR;
+    return can ? TSR_FINISH_IN_KERNEL : TSR_FINISH_IN_PASS;
 }
 
 /* ---- when ---- */

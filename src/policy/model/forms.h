@@ -40,6 +40,15 @@ bool tsr_prefers_narrow(const tsr_model *model, const tsr_gpu_matrix *a, double 
  * `transfer_ms` to cross. */
 double tsr_exposed_ms(double kernel_ms, double transfer_ms);
 
+/* Bias and activation of a graph network's layer: stored with C by the product's own kernel, by csr in its place, or in a pass over C. */
+typedef enum tsr_finish_way { TSR_FINISH_IN_KERNEL, TSR_FINISH_BY_CSR, TSR_FINISH_IN_PASS } tsr_finish_way;
+
+/* A pass over so many bytes of C, which are read and written. */
+double tsr_finish_ms(double c_bytes);
+
+/* can: the product's kernel stores what is finished.  kernel_ms, csr_ms: of the product alone; < 0: not known, the kernel was asked for by name. */
+tsr_finish_way tsr_choose_finish(bool can, double kernel_ms, double csr_ms, double c_bytes);
+
 /* What products of one A have lost so far without the forms that it does not have. */
 typedef struct tsr_ski_rental {
     double spent_ms; /* by products before the matrix was inspected */

@@ -35,5 +35,5 @@ static tsr_status panel_run(const tsr_cuda_blocks *b, const tsr_cuda_csr *a, tsr
 
 const tsr_cuda_format tsr_cuda_format_panel = {
     .semirings = TSR_CUDA_SUMS | TSR_CUDA_PATHS, .names = {"panel-fp32", "panel-fp32", "panel-fp16", "panel-bf16", "panel-fp64"},
-    .narrow_name = "panel-narrow", .stores_iso = true, .full_values = true, .any_b = true, .bytes = panel_bytes,
+    .narrow_name = "panel-narrow", .stores_iso = true, .full_values = true, .any_b = true, .finishes = true, .bytes = panel_bytes,
     .make = panel_make, .free = panel_free, .most = panel_most, .run = panel_run, .partial_bytes = tsr_cuda_block_partial_bytes};

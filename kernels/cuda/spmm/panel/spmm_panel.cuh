@@ -38,9 +38,10 @@ namespace panel {
 
 constexpr int rows = 8; // of a consumer
 
-/* P: a policy of semiring.cuh. */
-template <class P, int Columns, int Width> struct shape {
+/* P: a policy of semiring.cuh.  Finishes: bias and activation, where there are any. */
+template <class P, int Columns, int Width, bool Finishes> struct shape {
     using policy = P;
+    static constexpr bool finishes = Finishes;
     using element = typename P::element; // of B
     using sum = typename P::sum;         // of C; values of A are stored as it
     static constexpr int columns = Columns; // of a lane
@@ -80,6 +81,7 @@ template <class Sum> struct alignas(16) task {
     int64_t window, first;  // its first row, the item's first block
     int64_t column;         // of C: the tile's first
     int blocks;
+    bool finishes;          // sums go to C itself
 };
 
 template <class Sum> __device__ __forceinline__ void find_task(task<Sum> *t, const panel_job &j, int tile, int height)
@@ -98,6 +100,7 @@ template <class Sum> __device__ __forceinline__ void find_task(task<Sum> *t, con
     t->first = first;
     t->column = static_cast<int64_t>(number) * tile;
     t->blocks = static_cast<int>(last - first);
+    t->finishes = partial < 0;
 }
 
 // The ring: rows of B of each stage, then data of each stage, then the barriers.
@@ -312,6 +315,20 @@ __device__ __forceinline__ void finish(typename Shape::sum (&sum)[Shape::columns
         sum[c] = formed ? sum[c] : typename Shape::sum(0);
 }
 
+/* Bias and activation of a row's columns from `column` on, which are complete: of C as it is now. */
+template <class Shape>
+__device__ __forceinline__ void finish_sum(const panel_job &j, const tensor_output<typename Shape::sum> &out, int row, int64_t column,
+                                           typename Shape::sum (&sum)[Shape::columns])
+{
+    typename Shape::sum *c = tensor_row(out, row) + column;
+#pragma unroll
+    for (int i = 0; i < Shape::columns; i++)
+        if (column + i < j.p.n) {
+            const typename Shape::sum x = out.beta != 0 ? out.alpha * sum[i] + out.beta * c[i] : out.alpha * sum[i];
+            c[i] = tensor_finish(j.p, column + i, x);
+        }
+}
+
 /* plus_times: C = alpha * sum + beta * C. */
 template <class Shape>
 __device__ __forceinline__ void store_sum(const tensor_output<typename Shape::sum> &out, int row, int64_t column, int64_t n,
@@ -344,14 +361,18 @@ __device__ __forceinline__ void store_plain(const tensor_output<typename Shape::
             c[i] = sum[i];
 }
 
-/* A row of sums goes to C; more: a part of it is there already. */
+/* A row of sums goes to C; more: a part of it is there already; last: no other part comes. */
 template <class Shape>
 __device__ __forceinline__ void store_row(const panel_job &j, const task<typename Shape::sum> &t, tensor_output<typename Shape::sum> out,
-                                          int row, int64_t column, bool more, typename Shape::sum (&sum)[Shape::columns])
+                                          int row, int64_t column, bool more, bool last, typename Shape::sum (&sum)[Shape::columns])
 {
     if (column >= j.p.n || row >= out.rows)
         return;
     out.beta = more ? typename Shape::sum(1) : out.beta;
+    if (Shape::finishes && last && t.finishes) {
+        finish_sum<Shape>(j, out, row, column, sum);
+        return;
+    }
     if constexpr (Shape::is_sum && std::is_floating_point_v<typename Shape::sum>) {
         store_sum<Shape>(out, row, column, j.p.n, sum);
     } else {
@@ -363,7 +384,7 @@ __device__ __forceinline__ void store_row(const panel_job &j, const task<typenam
     }
 }
 
-/* All rows, where that is nothing but storing them: no part is there already, all are inside and have entries, beta is 0.  false: nothing
+/* All rows, where that is nothing but storing them: no part is there already, all are inside and have entries, beta is 0, and there is no bias.  false: nothing
  * was stored. */
 template <class Shape>
 __device__ __forceinline__ bool store_all(const panel_job &j, const task<typename Shape::sum> &t, int consumer, uint32_t seen,
@@ -371,7 +392,7 @@ __device__ __forceinline__ bool store_all(const panel_job &j, const task<typenam
 {
     const tensor_output<typename Shape::sum> &out = t.out;
     const bool inside = out.vectors && (consumer + 1) * rows <= out.rows && t.column + Shape::tile <= j.p.n;
-    if (!inside || stored || out.beta != 0 || (t.offsets && seen != 255))
+    if (!inside || stored || out.beta != 0 || (t.offsets && seen != 255) || (Shape::finishes && t.finishes))
         return false;
     if constexpr (Shape::is_sum && std::is_floating_point_v<typename Shape::sum>) {
         const typename Shape::sum alpha = out.alpha;
@@ -412,7 +433,7 @@ __device__ __forceinline__ void take_row(typename Shape::sum (&one)[Shape::colum
  * there is no room for more. */
 template <class Shape>
 __device__ __forceinline__ void store(const panel_job &j, const task<typename Shape::sum> &t, int consumer, uint32_t due, uint32_t stored,
-                                      typename Shape::sum (&sum)[rows][Shape::columns])
+                                      bool last, typename Shape::sum (&sum)[rows][Shape::columns])
 {
     const int64_t column = t.column + static_cast<int>(threadIdx.x % 32) * Shape::columns;
 #pragma unroll 1
@@ -429,7 +450,7 @@ __device__ __forceinline__ void store(const panel_job &j, const task<typename Sh
         case 6: take_row<Shape>(one, sum[6]); break;
         default: take_row<Shape>(one, sum[7]); break;
         }
-        store_row<Shape>(j, t, t.out, consumer * rows + mine, column, stored >> mine & 1, one);
+        store_row<Shape>(j, t, t.out, consumer * rows + mine, column, stored >> mine & 1, last, one);
     }
 }
 
@@ -462,18 +483,18 @@ __device__ __forceinline__ uint32_t consume(const panel_job &j, const task<typen
         mbarrier_arrive(full + stages + stage); // `empty`; every lane for itself
         const uint32_t due = word[0] >> 24;
         if (Shape::renews && due && j.renews) {
-            store<Shape>(j, t, consumer, due, stored, sum);
+            store<Shape>(j, t, consumer, due, stored, false, sum);
             stored |= due;
         }
     }
     return stored;
 }
 
-template <class P, int Height, int Width, int Columns>
+template <class P, int Height, int Width, int Columns, bool Finishes>
 __global__ void __launch_bounds__(4 * Height + 32, Height == 64 ? 4 : 7) panel_kernel(panel_job j)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-    using of = shape<P, Columns, Width>;
+    using of = shape<P, Columns, Width, Finishes>;
     using sum_type = typename of::sum;
     constexpr int consumers = Height / rows, head = consumers * 4;
     int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x / 32), 0); // the compiler learns that it is the same for all lanes
@@ -495,7 +516,7 @@ __global__ void __launch_bounds__(4 * Height + 32, Height == 64 ? 4 : 7) panel_k
             sum[i][c] = P::identity();
     const uint32_t stored = consume<of>(j, t, seen, r, warp - 1, head, sum);
     if (!store_all<of>(j, t, warp - 1, seen, stored, sum))
-        store<of>(j, t, warp - 1, 255, stored, sum);
+        store<of>(j, t, warp - 1, 255, stored, true, sum);
 #endif
 }
 
@@ -526,14 +547,24 @@ __global__ void __launch_bounds__(merge_threads) merge_partials(const int64_t *w
 
 // ---- the host's side ----
 
+/* Bias and activation: FP32 and FP64 plus_times. */
+template <class P>
+constexpr bool can_finish = std::is_same_v<P, plus_times<float>> || std::is_same_v<P, plus_times<double>>;
+
 template <class P, int Height, int Width, int Columns> tsr_status launch(panel_job j)
 {
-    using of = shape<P, Columns, Width>;
+    using of = shape<P, Columns, Width, false>;
     j.tiles = static_cast<uint32_t>((j.p.n + of::tile - 1) / of::tile);
     if (j.items * static_cast<uint64_t>(j.tiles) > 0x7fffffff)
         return TSR_DECLINED;
     const size_t shared = static_cast<size_t>(ring_bytes<of>) + stages * static_cast<size_t>(j.room);
-    auto kernel = panel_kernel<P, Height, Width, Columns>;
+    auto kernel = panel_kernel<P, Height, Width, Columns, false>;
+    if (j.p.bias || j.p.rectified) {
+        if constexpr (can_finish<P>)
+            kernel = panel_kernel<P, Height, Width, Columns, true>;
+        else
+            return TSR_DECLINED;
+    }
     if (!tensor_allow_shared(kernel, shared))
         return TSR_INTERNAL_ERROR;
     TSR_LAUNCH(kernel, j.items * j.tiles, 4 * Height + 32, shared, j.p.stream, j);
