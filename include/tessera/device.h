@@ -78,6 +78,7 @@ typedef struct tsr_attention_operands {
     float *lse;
     double scale;
     void *stream;
+    const char *kernel; /* of prepare: asked for by name; NULL or "": its choice */
     tsr_heads grad_o, grad_q, grad_k, grad_v;
 } tsr_attention_operands;
 
@@ -103,8 +104,10 @@ typedef struct tsr_backend_device {
     bool (*owns)(const void *p); /* is it memory of the device, as the driver knows it? */
     tsr_status (*allocate)(void **p, size_t bytes); /* NULL on failure */
     void (*release)(void *p);
-    /* Attention over the pattern s, which may be kept in *slot: as prepare, run and drop.  like: operands without data.  backward: wanted, too. */
-    tsr_status (*attention_prepare)(const tsr_view *s, void **slot, const tsr_attention_operands *like, bool backward, void **prepared);
+    /* Attention over the pattern s, which may be kept in *slot: as prepare, run and drop.  like: operands without data.  backward: wanted, too.
+     * *kernel: static storage. */
+    tsr_status (*attention_prepare)(const tsr_view *s, void **slot, const tsr_attention_operands *like, bool backward, void **prepared,
+                                    const char **kernel);
     tsr_status (*attention_run)(const void *prepared, const tsr_attention_operands *operands);
     tsr_status (*attention_backward)(const void *prepared, const tsr_attention_operands *operands);
     void (*attention_drop)(void *prepared);

@@ -26,6 +26,7 @@ struct tsr_attention_plan {
     unsigned flags;
     const tsr_backend *gpu;    /* operands are in its memory; NULL: in host memory */
     void *prepared;            /* the GPU's; NULL: it declined */
+    const char *kernel;        /* of it */
     tsr_compressed columns;    /* the pattern of the transpose, by row, where the CPU needs it for gradients */
     char explanation[256];
 };
@@ -174,12 +175,13 @@ static tsr_status prepare(tsr_attention_plan *plan)
     tsr_product ready;
     const tsr_decision decision = {.backend = plan->gpu};
     const tsr_heads *const like[OPERANDS] = {&plan->like[Q], &plan->like[K], &plan->like[V], &plan->like[O]};
-    const tsr_attention_operands operands = operands_of(like);
+    tsr_attention_operands operands = operands_of(like);
     describe(&call, plan->s);
     tsr_status status = tsr_operands_prepare(&held, &ready, &call, &decision, true);
     if (status == TSR_OK) {
+        operands.kernel = ready.kernel;
         status = TSR_ATTEMPT(plan->gpu->device->attention_prepare(&ready.mask, ready.mask_slot, &operands, plan->flags & TSR_ATTENTION_BACKWARD,
-                                                                     &plan->prepared));
+                                                                     &plan->prepared, &plan->kernel));
     }
     tsr_operands_release(&held);
     return status == TSR_OUT_OF_MEMORY ? tsr_native_no_memory() : TSR_OK;
@@ -188,7 +190,9 @@ static tsr_status prepare(tsr_attention_plan *plan)
 static void explain(tsr_attention_plan *plan)
 {
     const tsr_heads *q = &plan->like[Q];
-    const char *who = plan->prepared ? "cuda:attention, queued on the stream" : !plan->gpu ? "cpu:attention"
+    char queued[64];
+    snprintf(queued, sizeof queued, "cuda:%s, queued on the stream", plan->prepared ? plan->kernel : "");
+    const char *who = plan->prepared ? queued : !plan->gpu ? "cpu:attention"
                       : "cpu:attention; what is in device memory goes through the host, because the device declined";
     snprintf(plan->explanation, sizeof plan->explanation, "attention %s, %lld x %lld with %lld entries, %lld heads of %lld -> %s",
              tsr_type_name(q->type), (long long)plan->s->view.nrows, (long long)plan->s->view.ncols, (long long)plan->s->view.nvals,

@@ -196,6 +196,76 @@ static void test_half(void **state)
     }
 }
 
+/* ---- three calls in place of one pass, on a device ---- */
+
+enum { ROWS = 90, COLUMNS = 70, BROAD = 16, THREE_HEADS = 3 };
+
+/* By the kernel of that name, whatever its price; lse: wanted, too. */
+static void run_by(const char *kernel, const char *explained, tsr_sparse *s, const tsr_heads h[4], bool with_lse, float *found)
+{
+    static float zeros[ROWS * THREE_HEADS];
+    tsr_attention_plan *plan;
+    float *lse = with_lse ? put(zeros, sizeof zeros) : NULL;
+    assert_int_equal(tsr_set_option("kernel", kernel), TSR_OK);
+    assert_int_equal(tsr_attention_plan_create(&plan, s, &h[0], &h[1], &h[2], &h[3], 0), TSR_OK);
+    assert_int_equal(tsr_set_option("kernel", ""), TSR_OK);
+    assert_non_null(strstr(tsr_attention_plan_explain(plan), explained));
+    assert_int_equal(tsr_attention_execute(plan, 0.25, &h[0], &h[1], &h[2], &h[3], lse, NULL), TSR_OK);
+    get(found, h[3].data, sizeof(float) * ROWS * THREE_HEADS * BROAD);
+    tsr_attention_plan_destroy(plan);
+    if (lse) {
+        release(lse);
+    }
+}
+
+static void compare_ways(tsr_sparse *s, bool by_head)
+{
+    static float filled[4][ROWS * THREE_HEADS * BROAD], one[ROWS * THREE_HEADS * BROAD], three[ROWS * THREE_HEADS * BROAD];
+    tsr_heads h[4];
+    for (int x = 0; x < 4; x++) {
+        const int64_t rows = x == 1 || x == 2 ? COLUMNS : ROWS;
+        for (int64_t c = 0; c < rows * THREE_HEADS * BROAD; c++) {
+            filled[x][c] = (float)(1 + (c * 7 + x) % 13) / 8 * ((c / 3 + x) % 2 ? -1.0f : 1.0f);
+        }
+        h[x] = heads_of(put(filled[x], sizeof filled[x]), rows, THREE_HEADS, BROAD, by_head);
+    }
+    for (int with_lse = 0; with_lse < 2; with_lse++) { /* with lse both are one pass */
+        run_by("attention", "cuda:attention", s, h, with_lse, one);
+        run_by("attention-three", "cuda:attention-three", s, h, with_lse, three);
+        for (int64_t c = 0; c < ROWS * THREE_HEADS * BROAD; c++) {
+            assert_true(fabs((double)one[c] - (double)three[c]) <= (with_lse ? 0 : 2e-6));
+        }
+    }
+    for (int x = 0; x < 4; x++) {
+        release(h[x].data);
+    }
+}
+
+/* Rows without entries, of few, and of all columns. */
+static void test_three_calls(void **state)
+{
+    static int32_t p[ROWS + 1], i[ROWS * COLUMNS];
+    tsr_sparse *s;
+    (void)state;
+    if (!device) {
+        return;
+    }
+    for (int row = 0; row < ROWS; row++) {
+        p[row + 1] = p[row];
+        for (int column = 0; column < COLUMNS; column++) {
+            if (row % 9 == 4 || (row % 5 && (row * 31 + column * 17) % 11 == 0)) {
+                i[p[row + 1]++] = column;
+            }
+        }
+    }
+    const tsr_arrays arrays = {.index_type = TSR_INDEX_32, .offsets = p, .indices = i, .type = TSR_FP32};
+    assert_int_equal(tsr_sparse_create_csr(&s, ROWS, COLUMNS, &arrays, 0), TSR_OK);
+    for (int by_head = 0; by_head < 2; by_head++) {
+        compare_ways(s, by_head);
+    }
+    tsr_sparse_destroy(s);
+}
+
 /* ---- gradients: those of sum (O .* grad), by differences ---- */
 
 static double loss(void)
@@ -319,7 +389,8 @@ static void test_refusals(void **state)
 static void run_in(const tsr_backend_device *where, int *failed)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layer), cmocka_unit_test(test_heads_may_share_keys), cmocka_unit_test(test_half), cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_layer), cmocka_unit_test(test_heads_may_share_keys), cmocka_unit_test(test_half), cmocka_unit_test(test_three_calls),
+        cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_wide_rows), cmocka_unit_test(test_refusals),
     };
     device = where;

@@ -2,10 +2,15 @@
 #include "backends/cuda/masked/attention.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "backends/cuda/masked/attention_three.h"
 #include "backends/cuda/operands/sparse.h"
+#include "src/policy/price/attention.h"
 
-const tsr_kernel_row tsr_cuda_attention_kernel = {"attention", "attention", "attention", "FP32, FP16 and BF16; rows of at most 1024 bytes; operands in device memory", true};
+const tsr_kernel_row tsr_cuda_attention_kernels[] = {
+    [TSR_CUDA_ATTENTION_ONE] = {"attention", "attention", "attention", "FP32, FP16 and BF16; rows of at most 1024 bytes; operands in device memory", true},
+    [TSR_CUDA_ATTENTION_THREE] = {"attention", "attention-three", "attention-three", "FP32, forward without lse; rows of whole 16 bytes", true}};
 
 /* A pattern by row, in use until drop. */
 typedef struct pattern {
@@ -22,6 +27,7 @@ typedef struct windows {
 typedef struct prepared {
     pattern rows, columns; /* columns: of the transpose, for gradients only */
     windows windows;
+    bool three;            /* calls that do not want lse are computed in three */
     void *context;         /* of the device */
 } prepared;
 
@@ -89,6 +95,21 @@ static tsr_status make_windows(windows *w, const tsr_cuda_csr *s, const tsr_atte
     return status == TSR_OUT_OF_MEMORY ? TSR_OK : status;
 }
 
+static bool three_are_faster(const prepared *p, const tsr_attention_operands *like)
+{
+    const tsr_cuda_csr *s = &p->rows.s->csr;
+    const tsr_attention_features f = {.rows = (double)s->nrows, .columns = (double)s->ncols, .entries = (double)s->nvals,
+                                      .heads = (double)like->q.heads, .width = (double)like->q.width};
+    return like->q.type == TSR_FP32 && tsr_attention_splits(&f);
+}
+
+static tsr_status consider_three(prepared *p, const tsr_attention_operands *like)
+{
+    const bool named = like->kernel && *like->kernel;
+    const bool wanted = named ? strcmp(like->kernel, tsr_cuda_attention_kernels[TSR_CUDA_ATTENTION_THREE].name) == 0 : three_are_faster(p, like);
+    return wanted ? tsr_cuda_three_prepare(&p->three, p->rows.s, like) : TSR_OK;
+}
+
 static tsr_status prepare(prepared *p, const tsr_view *s, void **slot, const tsr_attention_operands *like, bool backward)
 {
     *p = (prepared){.context = tsr_cuda_current()};
@@ -96,6 +117,8 @@ static tsr_status prepare(prepared *p, const tsr_view *s, void **slot, const tsr
     const tsr_view columns = tsr_view_transposed(*s);
     if (status == TSR_OK)
         status = make_windows(&p->windows, &p->rows.s->csr, like);
+    if (status == TSR_OK)
+        status = consider_three(p, like);
     if (status == TSR_OK && backward)
         status = use(&p->columns, &columns, slot, true, like);
     const tsr_status settled = tsr_cuda_settle();
@@ -108,7 +131,8 @@ static tsr_status prepare(prepared *p, const tsr_view *s, void **slot, const tsr
     return status;
 }
 
-tsr_status tsr_cuda_attention_prepare(const tsr_view *s, void **slot, const tsr_attention_operands *like, bool backward, void **out)
+tsr_status tsr_cuda_attention_prepare(const tsr_view *s, void **slot, const tsr_attention_operands *like, bool backward, void **out,
+                                      const char **kernel)
 {
     if (!tsr_cuda_alive() || !slot || s->by_col)
         return TSR_DECLINED;
@@ -129,6 +153,7 @@ tsr_status tsr_cuda_attention_prepare(const tsr_view *s, void **slot, const tsr_
         return status;
     }
     *out = p;
+    *kernel = p->three ? "attention-three" : p->windows.bytes ? "attention-windows" : "attention";
     return TSR_OK;
 }
 
@@ -154,6 +179,8 @@ void tsr_cuda_attention_drop(void *whole)
 static tsr_status queue(const prepared *p, const tsr_attention_operands *o)
 {
     const tsr_cuda_csr *s = &p->rows.s->csr;
+    if (p->three && tsr_cuda_three_fit(o))
+        return tsr_cuda_three_run(p->rows.s, o);
     const bool by_windows = p->windows.bytes && tsr_cuda_attention_windows_fit(s, o);
     const size_t bytes = by_windows ? tsr_cuda_attention_windows_bytes(&p->windows.of, o) : tsr_cuda_attention_bytes(&p->rows.cut, o);
     void *partial = NULL;

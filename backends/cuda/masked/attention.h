@@ -6,10 +6,12 @@
 #include "tessera/device.h"
 #include "tessera/kernel_row.h"
 
-extern const tsr_kernel_row tsr_cuda_attention_kernel;
+enum { TSR_CUDA_ATTENTION_ONE, TSR_CUDA_ATTENTION_THREE, TSR_CUDA_ATTENTION_KERNELS };
+extern const tsr_kernel_row tsr_cuda_attention_kernels[TSR_CUDA_ATTENTION_KERNELS];
 
 /* tsr_backend_device.attention_prepare, _run, _backward and _drop. */
-tsr_status tsr_cuda_attention_prepare(const tsr_view *s, void **slot, const tsr_attention_operands *like, bool backward, void **prepared);
+tsr_status tsr_cuda_attention_prepare(const tsr_view *s, void **slot, const tsr_attention_operands *like, bool backward, void **prepared,
+                                      const char **kernel);
 tsr_status tsr_cuda_attention_run(const void *prepared, const tsr_attention_operands *operands);
 tsr_status tsr_cuda_attention_differentiate(const void *prepared, const tsr_attention_operands *operands);
 void tsr_cuda_attention_drop(void *prepared);

@@ -92,13 +92,17 @@ static bool narrow_pays(const tsr_product *p)
     return p->k % 8 == 0 && spared_ms > (double)p->n * (double)p->k * narrow_ms + narrow_start_ms;
 }
 
+static bool is_dense(const tsr_cuda_stencil *s, const rule *r, int64_t nvals, int64_t bytes, tsr_cuda_math math)
+{
+    return r->math == math && bytes >= r->least_bytes && (double)nvals >= r->least_density * (double)s->vectors;
+}
+
 /* TF32 by a stencil has to beat FP16 by row where that pays. */
 static bool applies(const tsr_cuda_stencil *s, const tsr_product *p, tsr_cuda_math math)
 {
     for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) {
         const rule *r = &rules[k];
-        if (r->math == math && row_bytes(p, math) >= r->least_bytes && (double)p->mask.nvals >= r->least_density * (double)s->vectors &&
-            !(r->alone && narrow_pays(p)))
+        if (is_dense(s, r, p->mask.nvals, row_bytes(p, math), math) && !(r->alone && narrow_pays(p)))
             return true;
     }
     return false;
@@ -165,6 +169,15 @@ static tsr_status build(tsr_cuda_stencil *s, const tsr_cuda_csr *mask)
     tsr_cuda_unreserve(status == TSR_OK ? working : bytes + working);
     s->bytes = status == TSR_OK ? bytes : 0;
     return status;
+}
+
+tsr_status tsr_cuda_stencil_prepare(tsr_cuda_stencil *s, const tsr_cuda_csr *mask, int64_t bytes, tsr_cuda_math math)
+{
+    bool wanted = false;
+    tsr_status status = count_vectors(s, mask);
+    for (size_t k = 0; status == TSR_OK && k < sizeof rules / sizeof *rules; k++)
+        wanted = wanted || is_dense(s, &rules[k], mask->nvals, bytes, math);
+    return status == TSR_OK && wanted ? build(s, mask) : status;
 }
 
 void tsr_cuda_stencil_free(tsr_cuda_stencil *s)

@@ -30,6 +30,9 @@ void tsr_cuda_sddmm_close(tsr_cuda_sddmm_plan *plan);
 /* Queue it; operands as for the product by row. */
 tsr_status tsr_cuda_sddmm_run(const tsr_cuda_sddmm_plan *plan, const tsr_cuda_sddmm *product);
 
+/* Makes it where it pays for rows of so many bytes, over many products. */
+tsr_status tsr_cuda_stencil_prepare(tsr_cuda_stencil *stencil, const tsr_cuda_csr *mask, int64_t row_bytes, tsr_cuda_math math);
+
 void tsr_cuda_stencil_free(tsr_cuda_stencil *stencil);
 
 #endif
