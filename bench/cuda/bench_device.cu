@@ -1,10 +1,15 @@
 // The native door with everything in device memory, beside cuSPARSE and beside the bare kernel: tsr_execute on a stream.  With --layers the product
-// of a GCN layer, bias and ReLU: in one call, and in calls of their own after it (both in one pass over C, or a pass each).
-//   bench_device [--matrix all|a,b] [--n 32,128,512] [--layers 0|1] [--shrink K] [--json FILE]
+// of a GCN layer, bias and ReLU: in one call, and in calls of their own after it (both in one pass over C, or a pass each).  With --batch K products
+// of small matrices (--shrink is 256 then unless it is given): K in one call, and in K calls; real and complex SpMM, with one A and with values
+// of its own for each product, and SDDMM.
+//   bench_device [--matrix all|a,b] [--n 32,128,512] [--layers 0|1] [--batch K] [--complex 0|1] [--shrink K] [--json FILE]
+// --complex: SpMM and SpMV of TSR_FC32 and TSR_FC64 beside cuSPARSE's.
 // TESSERA_PLUGIN_DIR says where the plug-in is.  SPDX-License-Identifier: Apache-2.0
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 
 #include "bench/cuda/arguments.h"
 #include "bench/cuda/check.cuh"
@@ -17,7 +22,7 @@ namespace {
 struct Options {
     std::vector<std::string> matrices = generated_names();
     std::vector<int64_t> widths = {32, 128, 512};
-    int shrink = 1, layers = 0;
+    int shrink = 0, layers = 0, batch = 0, complex = 0;
     FILE *json = stdout;
 };
 
@@ -158,6 +163,170 @@ void layers(const Options &o, const Csr &a, tsr_sparse *s, int64_t n)
     row(o.json, a, n, "layer:three-passes", "exact", three_ms, 0, same, kernel.c_str());
 }
 
+// ---- batches ----
+
+// Numbers in [-1, 1), different with every place and seed; a complex one is two.
+template <class Real> __global__ void fill_numbers(Real *x, int64_t count, uint64_t seed)
+{
+    for (int64_t k = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; k < count; k += int64_t(gridDim.x) * blockDim.x) {
+        uint64_t bits = (uint64_t(k) + seed * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+        bits = (bits ^ bits >> 31) * 0x94d049bb133111ebu;
+        x[k] = Real(double(int64_t(bits)) * 0x1p-63);
+    }
+}
+
+template <class T> std::unique_ptr<Array<T>> numbers(int64_t count, uint64_t seed)
+{
+    auto x = std::make_unique<Array<T>>(count);
+    if constexpr (std::is_same_v<T, double2>)
+        fill_numbers<<<1024, 256>>>(reinterpret_cast<double *>(x->p), 2 * count, seed);
+    else
+        fill_numbers<<<1024, 256>>>(reinterpret_cast<float *>(x->p), count * int64_t(sizeof(T) / sizeof(float)), seed);
+    CHECK(cudaDeviceSynchronize());
+    return x;
+}
+
+void batch_row(const Options &o, const Csr &a, int64_t n, const char *what, const char *kernel, double together, double apart, bool same)
+{
+    std::fprintf(o.json, "{\"what\": \"batch\", \"matrix\": \"%s\", \"nrows\": %lld, \"nvals\": %lld, \"n\": %lld, \"of\": \"%s\", \"kernel\": \"%s\", "
+                 "\"count\": %d, \"ms\": %.6f, \"calls_ms\": %.6f, \"same_bits\": %s}\n",
+                 a.name.c_str(), (long long)a.nrows, (long long)a.nvals, (long long)n, what, kernel, o.batch, together, apart, same ? "true" : "false");
+    std::fflush(o.json);
+}
+
+// A of any type from arrays on the device.
+tsr_sparse *typed(const Csr &a, const uint32_t *offsets, tsr_type type, const void *values)
+{
+    tsr_arrays arrays = {};
+    arrays.index_type = TSR_INDEX_32;
+    arrays.offsets = offsets;
+    arrays.indices = a.i;
+    arrays.type = type;
+    arrays.values = values;
+    arrays.memory = TSR_MEMORY_DEVICE;
+    tsr_sparse *s = nullptr;
+    must(tsr_sparse_create_csr(&s, a.nrows, a.ncols, &arrays, 0), "tsr_sparse_create_csr");
+    return s;
+}
+
+tsr_dense typed_dense(void *data, tsr_type type, int64_t rows, int64_t n)
+{
+    tsr_dense d = dense(data, rows, n);
+    d.type = type;
+    return d;
+}
+
+template <class T> void multiply_batch(const Options &o, const Csr &a, const uint32_t *offsets, int64_t n, tsr_type type, bool own, const char *what)
+{
+    const int64_t products = o.batch, values = own ? a.nvals : 0, cells = a.nrows * n;
+    const auto x = numbers<T>(a.nvals * (own ? products : 1), 3), b = numbers<T>(a.ncols * n * products, 4), c = numbers<T>(cells * products, 5),
+               again = numbers<T>(cells * products, 6);
+    tsr_sparse *s = typed(a, offsets, type, x->p);
+    const tsr_dense db = typed_dense(b->p, type, a.ncols, n), dc = typed_dense(c->p, type, a.nrows, n);
+    const tsr_batch batch = {products, values, a.ncols * n, cells};
+    std::vector<tsr_sparse *> matrices;
+    std::vector<tsr_plan *> plans;
+    for (int64_t k = 0; k < products; k++) {
+        matrices.push_back(own ? typed(a, offsets, type, x->p + k * values) : s);
+        plans.push_back(nullptr);
+        if (own || k == 0)
+            must(tsr_plan_create(&plans.back(), TSR_OP_SPMM, tsr_default_semiring(type), matrices.back(), &db, &dc, 0), "tsr_plan_create");
+        else
+            plans.back() = plans[0];
+    }
+    tsr_plan *plan;
+    must(tsr_plan_create(&plan, TSR_OP_SPMM, tsr_default_semiring(type), s, &db, &dc, 0), "tsr_plan_create");
+    const double together = median_ms([&] { return tsr_execute_batch(plan, 1.0, s, &db, 0.0, &dc, &batch, nullptr) == TSR_OK; });
+    const double apart = median_ms([&] {
+        bool good = true;
+        for (int64_t k = 0; k < products; k++) {
+            const tsr_dense from = typed_dense(b->p + k * a.ncols * n, type, a.ncols, n), to = typed_dense(again->p + k * cells, type, a.nrows, n);
+            good = good && tsr_execute(plans[size_t(k)], 1.0, matrices[size_t(k)], &from, 0.0, &to, nullptr) == TSR_OK;
+        }
+        return good;
+    });
+    CHECK(cudaDeviceSynchronize());
+    batch_row(o, a, n, what, kernel_of(plan).c_str(), together, apart, same_bits(c->p, again->p, size_t(cells * products) * sizeof(T)));
+    for (int64_t k = 0; k < products; k++)
+        if (own) {
+            tsr_plan_destroy(plans[size_t(k)]);
+            tsr_sparse_destroy(matrices[size_t(k)]);
+        }
+    if (!own)
+        tsr_plan_destroy(plans[0]);
+    tsr_plan_destroy(plan);
+    tsr_sparse_destroy(s);
+}
+
+void sample_batch(const Options &o, const Csr &a, tsr_sparse *s, int64_t n)
+{
+    const int64_t products = o.batch;
+    Array<float> x(a.nrows * n * products), y(a.ncols * n * products), values(a.nvals * products), again(a.nvals * products);
+    fill_uniform(x.p, a.nrows * n * products, 3);
+    fill_uniform(y.p, a.ncols * n * products, 4);
+    const tsr_dense dx = dense(x.p, a.nrows, n);
+    tsr_dense dy = dense(y.p, n, a.ncols);
+    dy.layout = TSR_COL_MAJOR;
+    dy.ld = n;
+    tsr_plan *plan;
+    must(tsr_plan_create(&plan, TSR_OP_SDDMM, tsr_default_semiring(TSR_FP32), s, &dx, &dy, TSR_SOFTMAX_ROWS), "tsr_plan_create");
+    const tsr_batch batch = {products, a.nvals, a.nrows * n, a.ncols * n};
+    const double together = median_ms([&] { return tsr_execute_sddmm_batch(plan, 1.0, &dx, &dy, 0.0, s, values.p, &batch, nullptr) == TSR_OK; });
+    const double apart = median_ms([&] {
+        bool good = true;
+        for (int64_t k = 0; k < products; k++) {
+            tsr_dense from = dx, other = dy;
+            from.data = x.p + k * a.nrows * n;
+            other.data = y.p + k * a.ncols * n;
+            good = good && tsr_execute_sddmm(plan, 1.0, &from, &other, 0.0, s, again.p + k * a.nvals, nullptr) == TSR_OK;
+        }
+        return good;
+    });
+    CHECK(cudaDeviceSynchronize());
+    batch_row(o, a, n, "sddmm-softmax", "sddmm", together, apart, same_bits(values.p, again.p, size_t(a.nvals * products) * sizeof(float)));
+    tsr_plan_destroy(plan);
+}
+
+void batches(const Options &o, const Csr &a, tsr_sparse *s, const uint32_t *offsets, int64_t n)
+{
+    multiply_batch<float>(o, a, offsets, n, TSR_FP32, false, "spmm");
+    multiply_batch<float>(o, a, offsets, n, TSR_FP32, true, "spmm-values");
+    multiply_batch<float2>(o, a, offsets, n, TSR_FC32, false, "spmm-fc32");
+    sample_batch(o, a, s, n);
+}
+
+// ---- complex numbers ----
+
+// The greatest difference of two arrays of as many numbers, a part of them, in shares of 1 + magnitude.
+template <class T> double difference(const T *x, const T *y, int64_t count)
+{
+    const int64_t part = std::min<int64_t>(count, 1 << 20);
+    std::vector<T> mine(size_t(part) + 1), its(size_t(part) + 1);
+    CHECK(cudaMemcpy(mine.data(), x, size_t(part) * sizeof(T), cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(its.data(), y, size_t(part) * sizeof(T), cudaMemcpyDeviceToHost));
+    double most = 0;
+    for (int64_t k = 0; k < part; k++) {
+        const T &a = mine[size_t(k)], &b = its[size_t(k)];
+        most = std::max(most, std::hypot(double(a.x - b.x), double(a.y - b.y)) / (1 + std::hypot(double(b.x), double(b.y))));
+    }
+    return most;
+}
+
+template <class T> void multiply_complex(const Options &o, const Csr &a, const uint32_t *offsets, int64_t n, tsr_type type, const char *math)
+{
+    const auto x = numbers<T>(a.nvals, 3), b = numbers<T>(a.ncols * n, 4), c = numbers<T>(a.nrows * n, 5), other = numbers<T>(a.nrows * n, 6);
+    tsr_sparse *s = typed(a, offsets, type, x->p);
+    tsr_dense db = typed_dense(b->p, type, a.ncols, n), dc = typed_dense(c->p, type, a.nrows, n);
+    tsr_plan *plan;
+    must(tsr_plan_create(&plan, TSR_OP_SPMM, tsr_default_semiring(type), s, &db, &dc, 0), "tsr_plan_create");
+    const double ms = median_ms([&] { return tsr_execute(plan, 1.0, s, &db, 0.0, &dc, nullptr) == TSR_OK; });
+    const PeerTime peer = cusparse_complex(a, x->p, b->p, other->p, n, type == TSR_FC64);
+    row(o.json, a, n, ("door:" + kernel_of(plan)).c_str(), math, ms, difference(c->p, other->p, a.nrows * n), tsr_plan_is_asynchronous(plan), "");
+    row(o.json, a, n, "cusparse", math, peer.ms, 0, true, peer.best);
+    tsr_plan_destroy(plan);
+    tsr_sparse_destroy(s);
+}
+
 // Host microseconds for one call of many that are queued, the stream being busy with nothing else; the best of some turns.
 double call_us(const std::function<bool()> &call)
 {
@@ -215,8 +384,11 @@ Options parse(int argc, char **argv)
     given.take("--n", &o.widths);
     given.take("--shrink", &o.shrink);
     given.take("--layers", &o.layers);
+    given.take("--batch", &o.batch);
+    given.take("--complex", &o.complex);
     given.take("--json", &o.json);
     given.finish();
+    o.shrink = o.shrink ? o.shrink : o.batch ? 256 : 1;
     return o;
 }
 
@@ -230,13 +402,21 @@ int main(int argc, char **argv)
         uint32_t *offsets;
         Csr a = generate(name, o.shrink);
         tsr_sparse *s = sparse_of(a, &offsets);
-        for (int64_t n : o.widths)
-            o.layers ? layers(o, a, s, n) : one_width(o, a, s, n);
+        for (int64_t n : o.widths) {
+            if (o.complex) {
+                multiply_complex<float2>(o, a, offsets, n, TSR_FC32, "fc32");
+                multiply_complex<double2>(o, a, offsets, n, TSR_FC64, "fc64");
+            } else if (o.batch) {
+                batches(o, a, s, offsets, n);
+            } else {
+                o.layers ? layers(o, a, s, n) : one_width(o, a, s, n);
+            }
+        }
         tsr_sparse_destroy(s);
         CHECK(cudaFree(offsets));
         release(a);
     }
-    if (o.layers)
+    if (o.layers || o.batch || o.complex)
         return 0;
     uint32_t *offsets;
     Csr small = generate(o.matrices[0], 256);

@@ -29,12 +29,12 @@ cudaDataType type_of(tsr_number number)
 }
 
 struct Scalars {
-    double one64 = 1, zero64 = 0;
-    float one32 = 1, zero32 = 0;
-    bool wide;
-    const void *alpha() const { return wide ? static_cast<const void *>(&one64) : &one32; }
-    const void *beta() const { return wide ? static_cast<const void *>(&zero64) : &zero32; }
-    cudaDataType compute() const { return wide ? CUDA_R_64F : CUDA_R_32F; }
+    double one64[2] = {1, 0}, zero64[2] = {0, 0}; // and imaginary parts
+    float one32[2] = {1, 0}, zero32[2] = {0, 0};
+    bool wide, complex = false;
+    const void *alpha() const { return wide ? static_cast<const void *>(one64) : one32; }
+    const void *beta() const { return wide ? static_cast<const void *>(zero64) : zero32; }
+    cudaDataType compute() const { return complex ? (wide ? CUDA_C_64F : CUDA_C_32F) : wide ? CUDA_R_64F : CUDA_R_32F; }
 };
 
 // cuSPARSE wants row pointers and columns of one size here.
@@ -94,18 +94,13 @@ struct Prepared {
     }
 };
 
-} // namespace
-
-PeerTime cusparse_spmm(const Csr &a, const void *x, const void *b, void *c, int64_t n, tsr_number number)
+PeerTime best_spmm(const Scalars &s, cudaDataType type, const Csr &a, const void *x, const void *b, void *c, int64_t n)
 {
     struct Algorithm {
         cusparseSpMMAlg_t id;
         const char *name;
     } const algorithms[] = {{CUSPARSE_SPMM_CSR_ALG2, "CSR_ALG2"}, {CUSPARSE_SPMM_CSR_ALG1, "CSR_ALG1"},
                             {CUSPARSE_SPMM_CSR_ALG3, "CSR_ALG3"}, {CUSPARSE_SPMM_ALG_DEFAULT, "DEFAULT"}};
-    Scalars s;
-    s.wide = number == TSR_NUMBER_FP64;
-    cudaDataType type = type_of(number);
     int32_t *p = narrow_pointers(a);
     PeerTime best;
     const Algorithm *fastest = nullptr;
@@ -122,6 +117,23 @@ PeerTime cusparse_spmm(const Csr &a, const void *x, const void *b, void *c, int6
     }
     cudaFree(p);
     return best;
+}
+
+} // namespace
+
+PeerTime cusparse_spmm(const Csr &a, const void *x, const void *b, void *c, int64_t n, tsr_number number)
+{
+    Scalars s;
+    s.wide = number == TSR_NUMBER_FP64;
+    return best_spmm(s, type_of(number), a, x, b, c, n);
+}
+
+PeerTime cusparse_complex(const Csr &a, const void *x, const void *b, void *c, int64_t n, bool wide)
+{
+    Scalars s;
+    s.wide = wide;
+    s.complex = true;
+    return best_spmm(s, s.compute(), a, x, b, c, n);
 }
 
 PeerTime cusparse_spmv(const Csr &a, const void *x, const void *v, void *y, tsr_number number)

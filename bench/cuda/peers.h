@@ -12,6 +12,9 @@ struct PeerTime {
 // default, each with preprocess.  The result of the best is left in c.
 PeerTime cusparse_spmm(const Csr &a, const void *x, const void *b, void *c, int64_t n, tsr_number number);
 
+// The same of complex numbers, of FP64 or FP32.
+PeerTime cusparse_complex(const Csr &a, const void *x, const void *b, void *c, int64_t n, bool wide);
+
 // The entries of S of A B, A nrows x k row-major, B by column (k x ncols, every column contiguous); FP32 or FP64, with preprocess.
 PeerTime cusparse_sddmm(const Csr &s, const void *a, const void *b, void *values, int64_t k, tsr_number number, double budget_ms);
 
