@@ -6,7 +6,8 @@
  *     tsr_attention_execute        the outputs, and what backward needs
  *     tsr_attention_backward       gradients of Q, K and V
  *
- * Scores and weights are never stored.  Sums are FP32, whatever the operands are.  Conventions as in tessera/tessera.h.
+ * Scores and weights are not stored, but for those of one head at a time where three calls are faster (FP32 in device memory, lse not wanted).
+ * Sums are FP32, whatever the operands are.  Conventions as in tessera/tessera.h.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TESSERA_ATTENTION_H
 #define TESSERA_ATTENTION_H

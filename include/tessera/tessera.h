@@ -352,7 +352,8 @@ TSR_PUBLIC void tsr_plan_destroy(tsr_plan *plan);
 TSR_PUBLIC tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta,
                                   const tsr_dense *c, void *stream);
 
-/* The same with complex scalars, which only plans of complex numbers take (TSR_NOT_SUPPORTED: of others the imaginary parts are 0). */
+/* The same with complex scalars, which only plans of complex numbers take (TSR_NOT_SUPPORTED: of others the imaginary parts are 0).
+ * In device memory complex numbers that do not begin at multiples of their size (8 and 16 bytes) go through the host. */
 TSR_PUBLIC tsr_status tsr_execute_complex(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
                                           const tsr_dense *c, void *stream);
 
@@ -367,8 +368,9 @@ typedef struct tsr_epilogue {
 } tsr_epilogue;
 
 /* SpMM:  C = activation (alpha op(A) (+).(.) B + beta C + bias): a layer of a graph convolutional network whose update is B = X W.  C is of TSR_FP32 or
- * TSR_FP64.  In device memory, where tsr_plan_is_asynchronous, under plus_times with two columns or more, both are done as the csr kernel stores C;
- * else they take a pass of their own over C, on the host.
+ * TSR_FP64.  In device memory, where tsr_plan_is_asynchronous, under plus_times with two columns or more, both are done as the plan's kernel stores C,
+ * where it is csr or one of panels; else as csr does in its place, or in a pass over C, whichever is expected to be faster.  Otherwise they take a pass
+ * over C on the host.
  * The rest as for tsr_execute.  TSR_INVALID_VALUE: an unknown activation, a bias that overlaps C, too.  TSR_NOT_SUPPORTED: C of another type, too. */
 TSR_PUBLIC tsr_status tsr_execute_fused(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta, const tsr_dense *c,
                                         const tsr_epilogue *epilogue, void *stream);
@@ -396,8 +398,11 @@ typedef struct tsr_batch {
 
 /* C_q = alpha op(A_q) (+).(.) B_q + beta C_q for each product q.  On the host products go to threads of their own if they are many, else all
  * threads compute one after the other; those whose columns lie side by side (first_stride and second_stride are n columns of B and C) are computed
- * as one wide product.  In device memory they are queued on the stream one after the other where tsr_plan_is_asynchronous and the values of A are
- * the same for all, and may be captured; else they go through the host.
+ * as one wide product.  In device memory, where tsr_plan_is_asynchronous, they are queued on the stream and may be captured: in one launch, whose
+ * results have the bits of single calls, under plus_times of TSR_FP32, TSR_FP64, TSR_FC32 and TSR_FC64 with row-major B and C (or vectors of consecutive
+ * elements) and the csr kernel, where all B begin alike in 16 bytes; else one after the other.  Values of their own must then be in device memory, of the
+ * semiring's type, by row of op(A), indices ascending in each row, and the csr kernel takes them whatever kernel the plan has; other values of their own
+ * go through the host.
  * With values_stride other than 0 the matrix must have been made of the caller's arrays (no TSR_COPY, values not NULL), and values_stride is at
  * least the number of its entries; nothing that is built of a product's values is kept.
  * The rest as for tsr_execute.  TSR_INVALID_VALUE: a negative count or stride, C's that overlap each other or lie between B's, too.  After a
@@ -406,7 +411,8 @@ TSR_PUBLIC tsr_status tsr_execute_batch(const tsr_plan *plan, double alpha, tsr_
                                         const tsr_batch *batch, void *stream);
 
 /* values_q[e] = alpha (X_q (+).(.) Y_q)(i, j) + beta values_q[e] for each product q.  values_stride is at least the number of entries of S, where
- * there are two products or more.  The rest as for tsr_execute_sddmm and tsr_execute_batch. */
+ * there are two products or more.  One launch (two with softmax) under plus_times of TSR_FP32 and TSR_FP64 with a row-major X and a column-major Y.  The rest as
+ * for tsr_execute_sddmm and tsr_execute_batch. */
 TSR_PUBLIC tsr_status tsr_execute_sddmm_batch(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
                                               tsr_sparse *s, void *values, const tsr_batch *batch, void *stream);
 
