@@ -41,11 +41,17 @@ module tessera
   enum, bind(c) ! types of operands only
     enumerator :: TSR_FP16 = 11, TSR_BF16
   end enum
+  enum, bind(c) ! complex(c_float_complex) and complex(c_double_complex)
+    enumerator :: TSR_FC32 = 13, TSR_FC64
+  end enum
+  enum, bind(c)
+    enumerator :: TSR_ACTIVATION_NONE = 0, TSR_ACTIVATION_RELU
+  end enum
   enum, bind(c) ! flag of tsr_attention_plan_create: TSR_ATTENTION_BACKWARD, which is the function's name here
     enumerator :: TSR_ATTENTION_KEEP_BACKWARD = 1
   end enum
   enum, bind(c) ! flags of tsr_plan_create
-    enumerator :: TSR_TRANSPOSE_A = 1, TSR_SOFTMAX_ROWS = 2, TSR_BOUNDED_B = 4
+    enumerator :: TSR_TRANSPOSE_A = 1, TSR_SOFTMAX_ROWS = 2, TSR_BOUNDED_B = 4, TSR_CONJUGATE_A = 8
   end enum
 
   type, bind(c) :: tsr_semiring
@@ -88,6 +94,19 @@ module tessera
     integer(c_int) :: memory = TSR_MEMORY_HOST
     integer(c_int) :: index_base = 0
   end type tsr_blocks
+
+  type, bind(c) :: tsr_complex
+    real(c_double) :: re = 0, im = 0
+  end type tsr_complex
+
+  type, bind(c) :: tsr_epilogue
+    type(c_ptr) :: bias = c_null_ptr
+    integer(c_int) :: activation = TSR_ACTIVATION_NONE
+  end type tsr_epilogue
+
+  type, bind(c) :: tsr_batch
+    integer(c_int64_t) :: count = 0, values_stride = 0, first_stride = 0, second_stride = 0
+  end type tsr_batch
 
   type, bind(c) :: tsr_heads ! tessera/attention.h
     type(c_ptr) :: data = c_null_ptr
@@ -204,6 +223,50 @@ module tessera
       type(tsr_dense), intent(in) :: b, c
     end function
 
+    integer(c_int) function tsr_execute_complex(plan, alpha, a, b, beta, c, stream) bind(c)
+      import
+      type(c_ptr), value :: plan, a, stream
+      type(tsr_complex), value :: alpha, beta
+      type(tsr_dense), intent(in) :: b, c
+    end function
+
+    integer(c_int) function tsr_execute_fused(plan, alpha, a, b, beta, c, epilogue, stream) bind(c)
+      import
+      type(c_ptr), value :: plan, a, stream
+      real(c_double), value :: alpha, beta
+      type(tsr_dense), intent(in) :: b, c
+      type(tsr_epilogue), intent(in) :: epilogue
+    end function
+
+    integer(c_int) function tsr_execute_batch(plan, alpha, a, b, beta, c, batch, stream) bind(c)
+      import
+      type(c_ptr), value :: plan, a, stream
+      real(c_double), value :: alpha, beta
+      type(tsr_dense), intent(in) :: b, c
+      type(tsr_batch), intent(in) :: batch
+    end function
+
+    integer(c_int) function tsr_execute_sddmm_batch(plan, alpha, x, y, beta, s, values, batch, stream) bind(c)
+      import
+      type(c_ptr), value :: plan, s, values, stream
+      real(c_double), value :: alpha, beta
+      type(tsr_dense), intent(in) :: x, y
+      type(tsr_batch), intent(in) :: batch
+    end function
+
+    integer(c_int) function tsr_plan_save_c(plan, path) bind(c, name='tsr_plan_save')
+      import
+      type(c_ptr), value :: plan
+      character(kind=c_char), intent(in) :: path(*)
+    end function
+
+    integer(c_int) function tsr_plan_load_c(plan, a, path) bind(c, name='tsr_plan_load')
+      import
+      type(c_ptr), intent(out) :: plan
+      type(c_ptr), value :: a
+      character(kind=c_char), intent(in) :: path(*)
+    end function
+
     integer(c_int) function tsr_execute_sddmm(plan, alpha, x, y, beta, s, values, stream) bind(c)
       import
       type(c_ptr), value :: plan, s, values, stream
@@ -298,5 +361,18 @@ contains
     character(*), intent(in) :: name, value
     tsr_set_option = tsr_set_option_c(name // c_null_char, value // c_null_char)
   end function tsr_set_option
+
+  integer(c_int) function tsr_plan_save(plan, path)
+    type(c_ptr), intent(in) :: plan
+    character(*), intent(in) :: path
+    tsr_plan_save = tsr_plan_save_c(plan, path // c_null_char)
+  end function tsr_plan_save
+
+  integer(c_int) function tsr_plan_load(plan, a, path)
+    type(c_ptr), intent(out) :: plan
+    type(c_ptr), intent(in) :: a
+    character(*), intent(in) :: path
+    tsr_plan_load = tsr_plan_load_c(plan, a, path // c_null_char)
+  end function tsr_plan_load
 
 end module tessera

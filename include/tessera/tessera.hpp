@@ -10,6 +10,7 @@
 #ifndef TESSERA_HPP
 #define TESSERA_HPP
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -66,6 +67,10 @@ template <class T> constexpr tsr_type type_of()
         return TSR_FP32;
     else if constexpr (std::is_same_v<V, double>)
         return TSR_FP64;
+    else if constexpr (std::is_same_v<V, std::complex<float>>)
+        return TSR_FC32;
+    else if constexpr (std::is_same_v<V, std::complex<double>>)
+        return TSR_FC64;
     else {
         static_assert(std::is_integral_v<V> && sizeof(V) <= 8, "a type of the GraphBLAS C API");
         constexpr int log2 = sizeof(V) == 1 ? 0 : sizeof(V) == 2 ? 1 : sizeof(V) == 4 ? 2 : 3;
@@ -214,6 +219,14 @@ class plan {
         check(tsr_plan_create(&made, op, semiring, a_, &first, &second, flags));
         handle_.reset(made);
     }
+    /* The plan that save wrote, of the same matrix and of operands as they were. */
+    static plan load(const std::string &path, const matrix &a, const tsr_dense &first, const tsr_dense &second)
+    {
+        tsr_plan *made = nullptr;
+        check(tsr_plan_load(&made, a.get(), path.c_str()));
+        return plan(made, a, first, second);
+    }
+    void save(const std::string &path) const { check(tsr_plan_save(get(), path.c_str())); }
 
     tsr_plan *get() const noexcept { return handle_.get(); }
     std::string explain() const { return tsr_plan_explain(get()); }
@@ -227,6 +240,26 @@ class plan {
     {
         check(tsr_execute(get(), alpha, a_, &b, beta, &c, stream));
     }
+    /* The same of complex numbers, with complex scalars. */
+    void execute_complex(std::complex<double> alpha, std::complex<double> beta = 0, void *stream = nullptr) const
+    {
+        check(tsr_execute_complex(get(), {alpha.real(), alpha.imag()}, a_, &first_, {beta.real(), beta.imag()}, &second_, stream));
+    }
+    /* Then a bias and an activation. */
+    void execute_fused(const tsr_epilogue &epilogue, double alpha = 1, double beta = 0, void *stream = nullptr) const
+    {
+        check(tsr_execute_fused(get(), alpha, a_, &first_, beta, &second_, &epilogue, stream));
+    }
+    /* Many products, the first of which has the plan's operands. */
+    void execute_batch(const tsr_batch &batch, double alpha = 1, double beta = 0, void *stream = nullptr) const
+    {
+        check(tsr_execute_batch(get(), alpha, a_, &first_, beta, &second_, &batch, stream));
+    }
+    template <class T>
+    void execute_sddmm_batch(span<T> values, const tsr_batch &batch, double alpha = 1, double beta = 0, void *stream = nullptr) const
+    {
+        check(tsr_execute_sddmm_batch(get(), alpha, &first_, &second_, beta, a_, values.data(), &batch, stream));
+    }
     /* SDDMM into one value for each entry of S. */
     template <class T> void execute_sddmm(span<T> values, double alpha = 1, double beta = 0, void *stream = nullptr) const
     {
@@ -237,6 +270,11 @@ class plan {
     struct destroy {
         void operator()(tsr_plan *p) const noexcept { tsr_plan_destroy(p); }
     };
+    plan(tsr_plan *owned, const matrix &a, const tsr_dense &first, const tsr_dense &second)
+        : a_(a.get()), first_(first), second_(second), handle_(owned)
+    {
+    }
+
     tsr_sparse *a_;
     tsr_dense first_, second_;
     std::unique_ptr<tsr_plan, destroy> handle_;

@@ -83,15 +83,18 @@ example attention.c cc
 example complex.c cc
 example gcn.c cc
 example cpp.cpp c++ -std=c++17
+example layers.cpp c++ -std=c++17
 if command -v gfortran >/dev/null; then
-    example fortran.f90 gfortran -std=f2008 -J "$where" "$(find_one /tessera/tessera.f90)"
+    for program in fortran layers; do
+        (cd "$where" && example "$program.f90" gfortran -std=f2008 -J "$where" "$(find_one /tessera/tessera.f90)") || exit 1
+    done
 else
-    echo "check_install: no gfortran, examples/native/fortran.f90 is not tried"
+    echo "check_install: no gfortran, the examples of Fortran are not tried"
 fi
 if command -v cmake >/dev/null; then
     cmake -S "$examples" -B "$where/cmake" -DCMAKE_PREFIX_PATH="$prefix" >"$where/log" && cmake --build "$where/cmake" >"$where/log" ||
         fail "cmake: $(tail -5 "$where/log")"
-    for program in spmm attention complex gcn cpp fortran; do
+    for program in spmm attention complex gcn cpp layers fortran layers_fortran; do
         [ ! -x "$where/cmake/$program" ] || "$where/cmake/$program" >"$where/log" || fail "$program of CMake: $(cat "$where/log")"
     done
 else
