@@ -2,8 +2,9 @@
 // of a GCN layer, bias and ReLU: in one call, and in calls of their own after it (both in one pass over C, or a pass each).  With --batch K products
 // of small matrices (--shrink is 256 then unless it is given): K in one call, and in K calls; real and complex SpMM, with one A and with values
 // of its own for each product, and SDDMM.
-//   bench_device [--matrix all|a,b] [--n 32,128,512] [--layers 0|1] [--batch K] [--complex 0|1] [--shrink K] [--json FILE]
-// --complex: SpMM and SpMV of TSR_FC32 and TSR_FC64 beside cuSPARSE's.
+//   bench_device [--matrix all|a,b] [--n 32,128,512] [--layers 0|1] [--batch K] [--complex 0|1] [--attention HEADS] [--shrink K] [--json FILE]
+// --complex: SpMM and SpMV of TSR_FC32 and TSR_FC64 beside cuSPARSE's.  --attention: of FP32, heads of --n numbers side by side, in one pass, in three
+// calls for each head, and what a plan chooses.
 // TESSERA_PLUGIN_DIR says where the plug-in is.  SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <cmath>
@@ -16,13 +17,14 @@
 #include "bench/cuda/measure.h"
 #include "bench/cuda/peers.h"
 #include "kernels/cuda/common/cuda_kernels.h"
+#include "tessera/attention.h"
 
 namespace {
 
 struct Options {
     std::vector<std::string> matrices = generated_names();
     std::vector<int64_t> widths = {32, 128, 512};
-    int shrink = 0, layers = 0, batch = 0, complex = 0;
+    int shrink = 0, layers = 0, batch = 0, complex = 0, attention = 0;
     FILE *json = stdout;
 };
 
@@ -327,6 +329,39 @@ template <class T> void multiply_complex(const Options &o, const Csr &a, const u
     tsr_sparse_destroy(s);
 }
 
+// ---- attention ----
+
+// kernel: asked for by name; "": the plan's choice.  *chosen: its name.
+double attend_ms(tsr_sparse *s, const tsr_heads (&h)[4], const char *kernel, std::string *chosen)
+{
+    tsr_attention_plan *plan;
+    must(tsr_set_option("kernel", kernel), "tsr_set_option");
+    must(tsr_attention_plan_create(&plan, s, &h[0], &h[1], &h[2], &h[3], 0), "tsr_attention_plan_create");
+    must(tsr_set_option("kernel", ""), "tsr_set_option");
+    const std::string text = tsr_attention_plan_explain(plan), mark = "cuda:";
+    const size_t at = text.find(mark);
+    *chosen = at == std::string::npos ? "?" : text.substr(at + mark.size(), text.find(',', at) - at - mark.size());
+    const double scale = 1 / std::sqrt(double(h[0].width));
+    const double ms = median_ms([&] { return tsr_attention_execute(plan, scale, &h[0], &h[1], &h[2], &h[3], nullptr, nullptr) == TSR_OK; }, 60);
+    tsr_attention_plan_destroy(plan);
+    return ms;
+}
+
+void attention(const Options &o, const Csr &a, tsr_sparse *s, int64_t n)
+{
+    const int64_t ld = o.attention * n;
+    const auto q = numbers<float>(a.nrows * ld, 5), k = numbers<float>(a.ncols * ld, 6), v = numbers<float>(a.ncols * ld, 7), out = numbers<float>(a.nrows * ld, 8);
+    const auto heads = [&](float *data, int64_t rows) { return tsr_heads{data, TSR_FP32, rows, o.attention, n, ld, n, TSR_MEMORY_DEVICE}; };
+    const tsr_heads h[4] = {heads(q->p, a.nrows), heads(k->p, a.ncols), heads(v->p, a.ncols), heads(out->p, a.nrows)};
+    std::string pass, three, chosen;
+    const double pass_ms = attend_ms(s, h, "attention", &pass), three_ms = attend_ms(s, h, "attention-three", &three), ms = attend_ms(s, h, "", &chosen);
+    std::fprintf(o.json, "{\"what\": \"attention\", \"matrix\": \"%s\", \"nrows\": %lld, \"nvals\": %lld, \"heads\": %d, \"n\": %lld, \"pass\": \"%s\", "
+                 "\"pass_ms\": %.6f, \"three\": \"%s\", \"three_ms\": %.6f, \"chosen\": \"%s\", \"ms\": %.6f}\n",
+                 a.name.c_str(), (long long)a.nrows, (long long)a.nvals, o.attention, (long long)n, pass.c_str(), pass_ms, three.c_str(), three_ms,
+                 chosen.c_str(), ms);
+    std::fflush(o.json);
+}
+
 // Host microseconds for one call of many that are queued, the stream being busy with nothing else; the best of some turns.
 double call_us(const std::function<bool()> &call)
 {
@@ -386,6 +421,7 @@ Options parse(int argc, char **argv)
     given.take("--layers", &o.layers);
     given.take("--batch", &o.batch);
     given.take("--complex", &o.complex);
+    given.take("--attention", &o.attention);
     given.take("--json", &o.json);
     given.finish();
     o.shrink = o.shrink ? o.shrink : o.batch ? 256 : 1;
@@ -403,7 +439,9 @@ int main(int argc, char **argv)
         Csr a = generate(name, o.shrink);
         tsr_sparse *s = sparse_of(a, &offsets);
         for (int64_t n : o.widths) {
-            if (o.complex) {
+            if (o.attention) {
+                attention(o, a, s, n);
+            } else if (o.complex) {
                 multiply_complex<float2>(o, a, offsets, n, TSR_FC32, "fc32");
                 multiply_complex<double2>(o, a, offsets, n, TSR_FC64, "fc64");
             } else if (o.batch) {
@@ -416,7 +454,7 @@ int main(int argc, char **argv)
         CHECK(cudaFree(offsets));
         release(a);
     }
-    if (o.layers || o.batch || o.complex)
+    if (o.layers || o.batch || o.complex || o.attention)
         return 0;
     uint32_t *offsets;
     Csr small = generate(o.matrices[0], 256);
