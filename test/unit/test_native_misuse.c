@@ -1,5 +1,7 @@
 /* The native door called wrongly: hundreds of random calls of every function, none of which crashes, writes an output it should not, or fails
- * without a sentence.  --seed as the first argument.
+ * without a sentence.
+ *   test_native_misuse [seed | device]
+ * device: what is right lies in the memory of the plug-in that is loaded, and pointers are checked.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <setjmp.h>
@@ -10,8 +12,10 @@
 
 #include <cmocka.h>
 
+#include "src/runtime/backends.h"
 #include "test/threads.h"
 #include "tessera/attention.h"
+#include "tessera/device.h"
 #include "tessera/spgemm.h"
 
 enum { CALLS = 400, N = 3 };
@@ -48,7 +52,10 @@ static bool judge(tsr_status status)
 
 static const int64_t right_offsets[N + 1] = {0, 1, 1, 3}, falling_offsets[N + 1] = {0, 2, 1, 3}, late_offsets[N + 1] = {1, 1, 2, 3};
 static const int64_t right_indices[] = {1, 0, 2}, wild_indices[] = {1, -1, INT64_C(1) << 40};
-static float values[4 * N * N + 16], b[4 * N * N + 16], c[4 * N * N + 16]; /* of the largest type */
+enum { ROOM = 4 * N * N + 16, ARRAYS = 6 };                                /* of the largest type */
+static float host_arrays[ARRAYS][ROOM];
+static float *values = host_arrays[0], *b = host_arrays[1], *c = host_arrays[2], *q = host_arrays[3], *o = host_arrays[4], *gradient = host_arrays[5];
+static tsr_memory_space memory = TSR_MEMORY_HOST; /* of these */
 
 static int64_t any_size(int64_t right)
 {
@@ -74,7 +81,7 @@ static tsr_arrays any_arrays(void)
                         .offsets = !rarely() ? right_offsets : below(2) ? falling_offsets : below(2) ? late_offsets : NULL,
                         .indices = !rarely() ? right_indices : below(2) ? wild_indices : NULL,
                         .type = (tsr_type)(!rarely() ? TSR_FP32 : below(2) ? 42 : TSR_FC64),
-                        .values = rarely() ? NULL : values,
+                        .values = rarely() ? NULL : host_arrays[0],
                         .memory = (tsr_memory_space)(!rarely() ? TSR_MEMORY_HOST : below(2) ? 5 : TSR_MEMORY_DEVICE),
                         .index_base = rarely() ? (int)below(4) - 1 : 0};
 }
@@ -83,7 +90,7 @@ static tsr_dense any_dense(float *data)
 {
     return (tsr_dense){.data = rarely() ? NULL : data, .type = (tsr_type)any_enumerator(TSR_FP32, TSR_FC64 + 1),
                        .layout = (tsr_layout)any_enumerator(TSR_ROW_MAJOR, 2), .nrows = any_size(N), .ncols = any_size(N),
-                       .ld = rarely() ? (int64_t)below(3) - 1 : any_size(N), .memory = (tsr_memory_space)any_enumerator(TSR_MEMORY_HOST, 2)};
+                       .ld = rarely() ? (int64_t)below(3) - 1 : any_size(N), .memory = (tsr_memory_space)any_enumerator(memory, 2)};
 }
 
 static tsr_semiring any_semiring(void)
@@ -94,7 +101,7 @@ static tsr_semiring any_semiring(void)
 
 static tsr_sparse *right_matrix(void)
 {
-    const tsr_arrays arrays = {.index_type = TSR_INDEX_64, .offsets = right_offsets, .indices = right_indices, .type = TSR_FP32, .values = values};
+    const tsr_arrays arrays = {.index_type = TSR_INDEX_64, .offsets = right_offsets, .indices = right_indices, .type = TSR_FP32, .values = host_arrays[0]};
     tsr_sparse *a;
     assert_int_equal(tsr_sparse_create_csr(&a, N, N, &arrays, 0), TSR_OK);
     return a;
@@ -102,7 +109,7 @@ static tsr_sparse *right_matrix(void)
 
 static tsr_dense right_dense(float *data)
 {
-    return (tsr_dense){.data = data, .type = TSR_FP32, .nrows = N, .ncols = N, .ld = N};
+    return (tsr_dense){.data = data, .type = TSR_FP32, .nrows = N, .ncols = N, .ld = N, .memory = memory};
 }
 
 /* ---- functions ---- */
@@ -150,7 +157,7 @@ static void misuse_matrix(void)
     int64_t size, order[N], begins[N + 1];
     judge(tsr_sparse_size(given, rarely() ? NULL : &size, NULL, &size));
     judge(tsr_sparse_values_changed(given));
-    judge(tsr_sparse_set_values(given, rarely() ? NULL : values));
+    judge(tsr_sparse_set_values(given, rarely() ? NULL : host_arrays[0]));
     judge(tsr_sparse_hint(given, (tsr_op)any_enumerator(TSR_OP_SPMM, TSR_OP_COUNT), any_size(4), rarely() ? NAN : rarely() ? -1.0 : 10.0,
                           (tsr_precision)any_enumerator(TSR_PRECISION_EXACT, 4), true));
     judge(tsr_sparse_row_order(given, rarely() ? NULL : order));
@@ -170,6 +177,7 @@ static void misuse_plan(void)
         const char *path = rarely() ? NULL : paths[below(4)];
         tsr_plan *loaded = NULL;
         assert_true(strlen(tsr_plan_explain(plan)) > 0);
+        assert_true(tsr_plan_bytes(NULL) == 0 && tsr_plan_predicted_ms(NULL) < 0 && tsr_plan_predicted_ms(plan) < 1e9);
         judge(tsr_plan_save(rarely() ? NULL : plan, path && below(2) ? paths[0] : path));
         assert_false(judge(tsr_plan_load(&loaded, a, path)) || loaded);
         judge(tsr_plan_set_workspace(rarely() ? NULL : plan, b, below(100)));
@@ -193,7 +201,7 @@ static void misuse_execute(void)
     tsr_sparse *given = rarely() ? NULL : rarely() ? other : a;
     const tsr_dense *given_first = rarely() ? NULL : &first, *given_second = rarely() ? NULL : &second;
     const double alpha = scalars[below(5)], beta = scalars[below(5)];
-    void *stream = rarely() ? b : NULL;
+    void *stream = memory == TSR_MEMORY_HOST && rarely() ? b : NULL; /* with device memory nobody can tell that it is none */
     const tsr_batch batch = {any_size(1), any_size(3), any_size(N * N), any_size(N * N)}, *given_batch = rarely() ? NULL : &batch;
     if (below(2)) {
         judge(sddmm == !rarely() ? tsr_execute_sddmm_batch(given_plan, alpha, given_first, given_second, beta, given, rarely() ? NULL : values, given_batch, stream)
@@ -216,18 +224,22 @@ static void misuse_sparse_product(void)
 {
     tsr_sparse *a = right_matrix(), *product = NULL;
     tsr_spgemm_plan *plan = NULL;
-    int64_t offsets[N + 1], indices[N * N], size;
+    int64_t offsets[N + 1] = {0}, indices[N * N] = {0}, size;
     double entries[2 * N * N];
     if (judge(tsr_spgemm_plan_create(rarely() ? NULL : &plan, any_semiring(), rarely() ? NULL : a, rarely() ? NULL : a, any_flags((unsigned)below(32))))) {
         const tsr_spgemm_plan *given = rarely() ? NULL : plan;
         judge(tsr_spgemm_plan_size(given, NULL, &size, rarely() ? NULL : &size));
         judge(tsr_spgemm_execute_new(given, rarely() ? NULL : &product));
+        judge(tsr_spgemm_execute_values(given, rarely() ? NULL : entries));
+        assert_true(tsr_spgemm_plan_work(NULL) == 0 && tsr_spgemm_plan_work(plan) > 0);
         tsr_spgemm_plan_destroy(plan);
         tsr_sparse_destroy(product);
     }
     assert_int_equal(tsr_spgemm_plan_create(&plan, tsr_default_semiring(TSR_FP32), a, a, 0), TSR_OK);
     judge(tsr_spgemm_execute(rarely() ? NULL : plan, (tsr_index_type)(rarely() ? 9 : TSR_INDEX_64), rarely() ? NULL : offsets,
                              rarely() ? NULL : indices, rarely() ? NULL : entries));
+    judge(tsr_spgemm_plan_pattern(rarely() ? NULL : plan, (tsr_index_type)(rarely() ? 9 : TSR_INDEX_64), rarely() ? NULL : offsets,
+                                  rarely() ? NULL : indices));
     tsr_spgemm_plan_destroy(plan);
     tsr_sparse_destroy(a);
 }
@@ -236,15 +248,15 @@ static tsr_heads any_heads(float *data)
 {
     return (tsr_heads){.data = rarely() ? NULL : data, .type = (tsr_type)any_enumerator(TSR_FP32, TSR_FC64 + 1), .rows = any_size(N), .heads = any_size(1),
                        .width = any_size(N), .ld = rarely() ? (int64_t)below(3) - 1 : any_size(N), .head_stride = any_size(0),
-                       .memory = (tsr_memory_space)any_enumerator(TSR_MEMORY_HOST, 2)};
+                       .memory = (tsr_memory_space)any_enumerator(memory, 2)};
 }
 
 static void misuse_attention(void)
 {
-    static float q[N * N + 4], o[N * N + 4], gradient[N * N + 4], lse[N];
+    float *lse = gradient + N * N;
     tsr_sparse *a = right_matrix();
     tsr_attention_plan *plan = NULL, *right;
-    const tsr_heads good = {.data = q, .type = TSR_FP32, .rows = N, .heads = 1, .width = N, .ld = N};
+    const tsr_heads good = {.data = q, .type = TSR_FP32, .rows = N, .heads = 1, .width = N, .ld = N, .memory = memory};
     const tsr_heads first = any_heads(q), second = any_heads(b), third = any_heads(c), out = any_heads(rarely() ? q : o);
     const tsr_heads slope = any_heads(gradient);
     if (judge(tsr_attention_plan_create(rarely() ? NULL : &plan, rarely() ? NULL : a, rarely() ? NULL : &first, &second, &third,
@@ -255,7 +267,7 @@ static void misuse_attention(void)
     assert_int_equal(tsr_attention_plan_create(&right, a, &good, &good, &good, &good, TSR_ATTENTION_BACKWARD), TSR_OK);
     const tsr_attention_plan *given = rarely() ? NULL : right;
     judge(tsr_attention_execute(given, rarely() ? NAN : 1, rarely() ? NULL : &first, &second, &third, rarely() ? NULL : &out, rarely() ? o : lse,
-                                rarely() ? b : NULL));
+                                memory == TSR_MEMORY_HOST && rarely() ? b : NULL));
     judge(tsr_attention_backward(given, 1, &first, &second, &third, rarely() ? NULL : &out, rarely() ? NULL : lse, rarely() ? NULL : &first,
                                  rarely() ? &second : &slope, NULL, NULL, NULL));
     tsr_attention_plan_destroy(right);
@@ -271,6 +283,7 @@ static void misuse_settings(void)
     assert_int_equal(tsr_set_option("mode", "cpu"), TSR_OK);
     assert_int_equal(tsr_set_threads(0), TSR_OK);
     assert_true(strlen(tsr_status_string((tsr_status)any_size(3))) > 3);
+    assert_true(strlen(tsr_version()) > 3);
     assert_int_equal(tsr_plan_workspace_bytes(NULL), 0);
     assert_false(tsr_plan_is_asynchronous(NULL));
     tsr_plan_destroy(NULL);
@@ -386,6 +399,31 @@ static void test_threads_change_nothing(void **state)
     tsr_sparse_destroy(a);
 }
 
+/* 77 without one. */
+static int main_on_device(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plan), cmocka_unit_test(test_execute), cmocka_unit_test(test_attention)};
+    float **const arrays[ARRAYS] = {&values, &b, &c, &q, &o, &gradient};
+    const tsr_backend *gpu = tsr_backend_gpu();
+    if (!gpu || !gpu->device || tsr_set_option("check_pointers", "1") != TSR_OK) {
+        printf("no device\n");
+        return 77;
+    }
+    memory = TSR_MEMORY_DEVICE;
+    for (int k = 0; k < ARRAYS; k++) {
+        void *there;
+        assert_int_equal(gpu->device->allocate(&there, sizeof host_arrays[k]), TSR_OK);
+        const tsr_device_copy copy = {there, host_arrays[k], sizeof host_arrays[k], sizeof host_arrays[k], sizeof host_arrays[k], 1, true, NULL};
+        assert_int_equal(gpu->device->copy(&copy), TSR_OK);
+        *arrays[k] = there;
+    }
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    for (int k = 0; k < ARRAYS; k++) {
+        gpu->device->release(*arrays[k]);
+    }
+    return failed;
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -393,10 +431,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_settings), cmocka_unit_test(test_sparse_product), cmocka_unit_test(test_attention), cmocka_unit_test(test_sentences_name_argument_and_value),
         cmocka_unit_test(test_errors_belong_to_threads), cmocka_unit_test(test_log), cmocka_unit_test(test_threads_change_nothing),
     };
-    seed = argc > 1 ? strtoull(argv[1], NULL, 10) : seed;
     for (int k = 0; k < N * N; k++) {
         values[k] = b[k] = (float)(k % 4);
     }
+    if (argc > 1 && strcmp(argv[1], "device") == 0) {
+        return main_on_device();
+    }
+    seed = argc > 1 ? strtoull(argv[1], NULL, 10) : seed;
     if (tsr_set_option("mode", "cpu") != TSR_OK) {
         return 1;
     }
