@@ -96,7 +96,7 @@ static void hand_over(tsr_call *call)
     if (call->add_c && full)
         add_c(call);
     tsr_call_unify(call);
-    call->info = call->door->hand_over(call, true);
+    call->info = call->door->hand_over(call);
     if (call->info != 0 || !call->remote.stays)
         return;
     tsr_device_array *array = tsr_engine_result_array(call, full);

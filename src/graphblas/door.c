@@ -84,39 +84,36 @@ static bool may_be_bitmap(void *handle)
     return tsr_form_control(handle) & GxB_BITMAP;
 }
 
-static bool keeps_bitmap(void *handle)
+static bool has_its_form(void *handle, bool vector)
 {
-    int32_t control = GxB_BITMAP;
-    tsr_option_get_int32(handle, GxB_SPARSITY_CONTROL, &control);
-    return tsr_match_sparsity(handle) == GxB_BITMAP && control != GxB_BITMAP;
+    return tsr_has_its_form(handle, vector);
 }
 
-static double bitmap_switch(void *handle)
+/* Would so many entries be lists, if SuiteSparse had computed them in the form `from`? */
+static bool in_lists(void *handle, int32_t control, int64_t entries, double places, int32_t from)
 {
-    double value = 0;
-    tsr_option_get_fp64(handle, GxB_BITMAP_SWITCH, &value);
-    return value;
+    tsr_settings settings = {.control = control};
+    const tsr_contents_size size = {.nvec = 1, .vlen = (int64_t)places, .entries = entries};
+    tsr_option_get_fp64(handle, GxB_BITMAP_SWITCH, &settings.bitmap_switch);
+    return tsr_result_form(&settings, &size, from) & (GxB_HYPERSPARSE | GxB_SPARSE);
 }
 
-/* As handover/contents.c does it. */
+/* Downloaded. */
 static bool holds_sparse(void *handle, int64_t entries, double places)
 {
-    return (tsr_form_control(handle) & GxB_SPARSE) && (double)entries <= bitmap_switch(handle) / 2 * places;
+    return in_lists(handle, tsr_form_control(handle), entries, places, GxB_BITMAP);
 }
 
-/* As SuiteSparse does it. */
 static bool makes_sparse(void *handle, int64_t entries, double places)
 {
     int32_t control = GxB_AUTO_SPARSITY;
     tsr_option_get_int32(handle, GxB_SPARSITY_CONTROL, &control);
-    if (!(control & GxB_SPARSE))
-        return false;
-    return !(control & (GxB_BITMAP | GxB_FULL)) || (double)entries < bitmap_switch(handle) / 2 * places;
+    return in_lists(handle, control, entries, places, GxB_BITMAP);
 }
 
 static bool makes_dense(void *handle, int64_t entries, double places)
 {
-    return (tsr_form_control(handle) & (GxB_BITMAP | GxB_FULL)) && (double)entries > bitmap_switch(handle) * places;
+    return !in_lists(handle, tsr_form_control(handle), entries, places, GxB_SPARSE);
 }
 
 static bool left_sparse(void *handle)
@@ -189,12 +186,12 @@ static bool defer(const tsr_call *call, void (*run)(void *kept), void (*cancel)(
 }
 
 /* A call that succeeds ends C's error text. */
-static int hand_over(tsr_call *call, bool conform)
+static int hand_over(tsr_call *call)
 {
     GrB_Info info = GrB_SUCCESS;
     if (call->update.on_host || !call->arrays.x)
         info = tsr_real.GrB_Matrix_wait(call->given.C, GrB_COMPLETE);
-    return call->arrays.x ? tsr_finish_call(call, conform) : (int)info;
+    return call->arrays.x ? tsr_finish_call(call) : (int)info;
 }
 
 const tsr_door tsr_graphblas_door = {
@@ -204,7 +201,7 @@ const tsr_door tsr_graphblas_door = {
     .record = tsr_table_get, .array = tsr_contents_find_dense, .compressed = tsr_contents_find_compressed, .is_absent = tsr_defer_is_target, .is_lost = tsr_is_lost,
     .keep = tsr_contents_keep, .note_use = tsr_contents_note_use, .report_download = tsr_contents_report_download,
     .inspect = tsr_will_inspect, .view = view, .held = held, .shape = shape, .form = form, .form_waits = tsr_form_waits, .left_sparse = left_sparse,
-    .has_entries = has_entries, .may_be_bitmap = may_be_bitmap, .keeps_bitmap = keeps_bitmap, .holds_sparse = holds_sparse,
+    .has_entries = has_entries, .may_be_bitmap = may_be_bitmap, .has_its_form = has_its_form, .holds_sparse = holds_sparse,
     .makes_sparse = makes_sparse, .makes_dense = makes_dense, .takes_narrow = takes_narrow, .accumulator = accumulator, .is_page_locked = tsr_pins_noted, .use_block = tsr_pins_use,
     .note_gathers = tsr_gathers_note,
     .begin_result = tsr_blocks_product, .may_be_absent = may_be_absent, .may_be_compressed = may_be_compressed,

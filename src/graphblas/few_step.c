@@ -80,6 +80,14 @@ static bool has_own_rules(const few_call *h)
     return g->accum || (g->M == g->C && !h->mod.mask_struct);
 }
 
+/* An apply of C to itself leaves C in its form, whatever that is. */
+static bool keeps_form(const few_call *h)
+{
+    const tsr_arguments *g = &h->c->given;
+    const bool itself = (g->A == g->C && !g->B) || (g->B == g->C && !g->A);
+    return itself && !g->M && !g->accum && !h->c->step.select && !tsr_has_its_form(g->C, g->vector);
+}
+
 static bool match(few_call *h)
 {
     const tsr_elementwise *c = h->c;
@@ -346,7 +354,7 @@ static bool into_dense(GrB_Info *info, few_call *h)
     *info = GrB_SUCCESS;
     if (bitmap) {
         tsr_arrays_count(&arrays, arrays.nvals + more, h->s.nvec * h->s.vlen);
-        *info = tsr_finish_arrays(C, h->c->given.vector, h->c->given.vector, &arrays, &settings, true);
+        *info = tsr_finish_arrays(C, h->c->given.vector, h->c->given.vector, &arrays, &settings);
         tsr_arrays_free(&arrays);
     } else if (done) {
         *info = tsr_real.GrB_Matrix_wait(C, GrB_COMPLETE); /* a call that succeeds ends C's error text */
@@ -387,6 +395,8 @@ bool tsr_few_on_host(GrB_Info *info, const tsr_elementwise *call)
         return false;
     complete(&h);
     if (!tsr_engine_few_step_wanted(&h.s, h.mod.nthreads))
+        return false;
+    if (keeps_form(&h))
         return false;
     const bool done = inspect_sorted(&h, &h.x) && inspect_sorted(&h, &h.y) && inspect_sorted(&h, &h.m) && !is_idle(&h) && compute(info, &h);
     tsr_few_operand *const all[] = {&h.x, &h.y, &h.m};

@@ -2,17 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/product.h"
 
-static GrB_Info finish_direct(tsr_call *call, bool conform)
+static GrB_Info finish_direct(tsr_call *call)
 {
     const tsr_arguments *given = &call->given;
-    const tsr_settings s = tsr_settings_read(given->C);
-    return tsr_finish_arrays(given->C, given->vector, call->t_by_col, &call->arrays, &s, conform);
-}
-
-/* SuiteSparse 7.4.0 gives an empty C under a structural mask the settings of the mask, where T is dense. */
-static GrB_Info keep_settings(GrB_Matrix C, const tsr_settings *s)
-{
-    return tsr_settings_kept(C, s) ? GrB_SUCCESS : tsr_settings_restore(C, s, true);
+    return tsr_finish_own(given->C, given->vector, call->t_by_col, &call->arrays);
 }
 
 static GrB_Info new_t(GrB_Matrix *T, const tsr_call *call)
@@ -100,14 +93,14 @@ static GrB_Info finish_through_t(tsr_call *call)
         info = sort_t(T, call);
     if (info == GrB_SUCCESS)
         info = put_t(&T, call);
-    if (info == GrB_SUCCESS)
-        info = keep_settings(call->given.C, &s);
+    if (info == GrB_SUCCESS) /* 7.4.0 gives an empty C under a structural mask the settings of the mask, where T is dense */
+        info = tsr_settings_restore(call->given.C, call->given.vector, &s);
     if (T)
         tsr_real.GrB_Matrix_free(&T);
     return info;
 }
 
-int tsr_finish_call(tsr_call *call, bool conform)
+int tsr_finish_call(tsr_call *call)
 {
-    return (int)(call->through_t ? finish_through_t(call) : finish_direct(call, conform));
+    return (int)(call->through_t ? finish_through_t(call) : finish_direct(call));
 }

@@ -49,8 +49,7 @@ const char *tsr_match_one_value(tsr_call *call);
 
 /* ---- finish_product.c ---- */
 
-/* C = the arrays of the call directly, keeping C's own options (sparsity control, switches), or C<M> accum= them through the real library.
- * conform: let SuiteSparse choose the format that its rules ask for, which may allocate. */
-int tsr_finish_call(tsr_call *call, bool conform);
+/* C = the arrays of the call directly, keeping C's own options (sparsity control, switches), or C<M> accum= them through the real library. */
+int tsr_finish_call(tsr_call *call);
 
 #endif

@@ -295,7 +295,7 @@ static bool pull(GrB_Info *info, push_call *h)
     tsr_arrays_count(&arrays, nvals, n);
     if (is_target(h))
         TSR_HOOK_WRITE(h->c->C);
-    *info = tsr_finish_conforming(h->c->C, false, false, &arrays);
+    *info = tsr_finish_own(h->c->C, false, false, &arrays);
     tsr_arrays_free(&arrays);
     report(h, "cpu:pull", nvals, start);
     return true;

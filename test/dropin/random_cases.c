@@ -16,7 +16,7 @@ enum { SECONDS_PER_CASE = 60 };
 typedef struct arguments {
     uint64_t seed;
     int cases, only; /* only < 0: all */
-    bool iso;        /* is the result iso? */
+    bool iso;        /* is the result iso, and how is it held? */
     bool finish;     /* nothing stays unfinished, as CHECK mode has it */
 } arguments;
 
@@ -107,6 +107,40 @@ static void print_iso(const case_object *o)
     if (known && n > 1) printf(" iso=%d", it.iso);
 }
 
+static int form_of(GrB_Matrix A)
+{
+    int form = -1;
+    GxB_Matrix_Option_get(A, GxB_SPARSITY_STATUS, &form);
+    return form;
+}
+
+/* The form that SuiteSparse gives these contents by their settings, had they been in another one. */
+static int form_from(const case_object *o, int control, int another)
+{
+    GrB_Matrix A = NULL;
+    double hyper = 0, bitmap = 0;
+    if (GrB_Matrix_dup(&A, o->m) != GrB_SUCCESS) return 0;
+    GxB_Matrix_Option_get(o->m, GxB_HYPER_SWITCH, &hyper);
+    GxB_Matrix_Option_get(o->m, GxB_BITMAP_SWITCH, &bitmap);
+    GxB_Matrix_Option_set(A, GxB_SPARSITY_CONTROL, another);
+    GxB_Matrix_Option_set(A, GxB_HYPER_SWITCH, hyper);
+    GxB_Matrix_Option_set(A, GxB_BITMAP_SWITCH, bitmap);
+    GxB_Matrix_Option_set(A, GxB_SPARSITY_CONTROL, control);
+    const int form = form_of(A);
+    GrB_Matrix_free(&A);
+    return form;
+}
+
+/* Hypersparse, sparse, bitmap or full, of a finished object, and all forms that its settings allow (differential.py --iso). */
+static void print_form(const case_object *o)
+{
+    const int most = case_needs_lists(o->nrows, o->ncols) ? GxB_SPARSE : GxB_FULL;
+    int control = GxB_AUTO_SPARSITY, allowed = 0;
+    GxB_Matrix_Option_get(o->m, GxB_SPARSITY_CONTROL, &control);
+    for (int another = GxB_HYPERSPARSE; another <= most; another *= 2) allowed |= form_from(o, control, another);
+    printf(" form %d of %d", form_of(o->m), allowed);
+}
+
 static void print_transposed(const case_object *o)
 {
     GrB_Matrix T = NULL;
@@ -121,6 +155,7 @@ static void print_result(const case_object *o, const arguments *a)
     print_type(o);
     print_settings(o);
     if (a->iso) print_iso(o);
+    if (a->iso) print_form(o);
     print_entries(o->vector ? NULL : o->m, o->vector ? o->v : NULL, o->type);
     print_settings(o);
     if (!o->vector) print_transposed(o);
@@ -144,6 +179,7 @@ static void run_case(const arguments *a, int number)
     rng_seed(a->seed * 1000003u + (uint64_t)number);
     rng_seed(rng_next()); /* neighbours would draw the same numbers, one later */
     printf("case %d", number);
+    fflush(stdout); /* a crash is named behind its own number */
     case_begin(&c);
     for (int calls = 1 + rng_below(3); calls > 0 && info == GrB_SUCCESS; calls--) {
         const case_object *o = case_call(&c, &info);

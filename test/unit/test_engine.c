@@ -290,10 +290,9 @@ static bool yield(const tsr_call *call)
     return true;
 }
 
-static int take_result(tsr_call *call, bool now)
+static int take_result(tsr_call *call)
 {
     (void)call;
-    (void)now;
     return 0;
 }
 

@@ -123,7 +123,7 @@ typedef struct tsr_door {
     bool (*left_sparse)(void *handle);           /* only the host has it, and sparse.  Sorts nothing */
     bool (*has_entries)(void *handle, size_t vectors); /* of one held sparse, pending ones included */
     bool (*may_be_bitmap)(void *handle);         /* its settings allow that */
-    bool (*keeps_bitmap)(void *handle);          /* a bitmap that stays one when every entry is present */
+    bool (*has_its_form)(void *handle, bool vector); /* of one that is finished: not another than its contents ask for */
     bool (*holds_sparse)(void *handle, int64_t entries, double places); /* would so many of a bitmap be held sparse … */
     bool (*makes_sparse)(void *handle, int64_t entries, double places); /* … when they are handed over? */
     bool (*makes_dense)(void *handle, int64_t entries, double places);  /* would so many of a sparse one become a bitmap, or full? */
@@ -140,7 +140,7 @@ typedef struct tsr_door {
     bool (*may_wait)(const struct tsr_call *call); /* handing it over later cannot fail */
     bool (*yield)(const struct tsr_call *call);  /* C and M as the host must have them before C is overwritten; false: lost */
     bool (*take)(tsr_handover *arrays, void *C, bool vector, bool by_col); /* the arrays of C, a bitmap, which is empty then */
-    int (*hand_over)(struct tsr_call *call, bool conform); /* C<M> accum= the arrays of the call; 0: success.  conform: may allocate */
+    int (*hand_over)(struct tsr_call *call); /* C<M> accum= the arrays of the call; 0: success */
     bool (*leave)(const tsr_arguments *given, tsr_device_array *array, tsr_handover *arrays); /* C is the array from now on, with the
                                                     host's memory for it; both are taken over.  False: nothing has changed */
     bool (*defer)(const struct tsr_call *call, void (*run)(void *kept), void (*cancel)(void *kept), void *kept);

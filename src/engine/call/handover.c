@@ -53,11 +53,136 @@ bool tsr_arrays_compressed(tsr_handover *a, const tsr_memory *memory, int64_t nv
     return false;
 }
 
-void tsr_arrays_compact(tsr_handover *sparse, tsr_handover *bitmap, int64_t nvec, int64_t vlen, tsr_type type, int nthreads)
+static void swap_values(tsr_handover *a, tsr_handover *b)
 {
-    tsr_compact_bitmap((int64_t *)sparse->p, (int64_t *)sparse->i, sparse->x, bitmap->b, bitmap->x, tsr_type_size(type), nvec, vlen,
-                       nthreads);
-    tsr_arrays_free(bitmap);
+    void *x = a->x;
+    const size_t bytes = a->x_bytes;
+    a->x = b->x;
+    a->x_bytes = b->x_bytes;
+    b->x = x;
+    b->x_bytes = bytes;
+}
+
+void tsr_arrays_compact(tsr_handover *sparse, tsr_handover *dense, int64_t nvec, int64_t vlen, tsr_type type, int nthreads)
+{
+    const size_t size = dense->iso ? 0 : tsr_type_size(type);
+    if (vlen > 0)
+        tsr_compact_bitmap((int64_t *)sparse->p, (int64_t *)sparse->i, sparse->x, dense->b, dense->x, size, nvec, vlen, nthreads);
+    else
+        memset(sparse->p, 0, (size_t)(nvec + 1) * sizeof *sparse->p);
+    if (dense->iso)
+        swap_values(sparse, dense);
+    sparse->iso = dense->iso;
+    tsr_arrays_free(dense);
+}
+
+/* ---- from one form to another ---- */
+
+bool tsr_arrays_list(tsr_handover *a, int64_t nvec, int64_t vlen, tsr_type type, int nthreads)
+{
+    tsr_handover sparse;
+    if (!tsr_arrays_compressed(&sparse, a->memory, nvec, a->b ? a->nvals : nvec * vlen, type, false))
+        return false;
+    tsr_arrays_compact(&sparse, a, nvec, vlen, type, nthreads);
+    *a = sparse;
+    return true;
+}
+
+int64_t tsr_arrays_nonempty(const tsr_handover *a)
+{
+    int64_t nonempty = 0;
+    for (int64_t v = 0; v < a->nvec; v++)
+        nonempty += a->p[v] < a->p[v + 1];
+    return nonempty;
+}
+
+/* Other offsets and vectors, the entries stay. */
+static void replace_vectors(tsr_handover *a, const tsr_handover *by)
+{
+    give_back(a, a->p);
+    give_back(a, a->h);
+    a->p = by->p;
+    a->h = by->h;
+    a->p_bytes = by->p_bytes;
+    a->h_bytes = by->h_bytes;
+    a->nvec = by->nvec;
+}
+
+bool tsr_arrays_list_vectors(tsr_handover *a)
+{
+    tsr_handover to = {.memory = a->memory};
+    const int64_t nonempty = tsr_arrays_nonempty(a);
+    to.p = room(&to, &to.p_bytes, (nonempty > 0 ? nonempty : 1) + 1, sizeof *to.p);
+    to.h = room(&to, &to.h_bytes, nonempty, sizeof *to.h);
+    if (!to.p || !to.h) {
+        tsr_arrays_free(&to);
+        return false;
+    }
+    to.p[0] = to.p[1] = 0;
+    for (int64_t v = 0; v < a->nvec; v++) {
+        if (a->p[v] == a->p[v + 1])
+            continue;
+        to.h[to.nvec] = (uint64_t)v;
+        to.p[++to.nvec] = a->p[v + 1];
+    }
+    replace_vectors(a, &to);
+    return true;
+}
+
+bool tsr_arrays_all_vectors(tsr_handover *a, int64_t nvec)
+{
+    tsr_handover to = {.memory = a->memory, .nvec = nvec};
+    to.p = room(&to, &to.p_bytes, nvec + 1, sizeof *to.p);
+    if (!to.p)
+        return false;
+    to.p[0] = 0;
+    for (int64_t v = 0, k = 0; v < nvec; v++) {
+        k += k < a->nvec && (int64_t)a->h[k] == v;
+        to.p[v + 1] = a->p[k];
+    }
+    replace_vectors(a, &to);
+    return true;
+}
+
+static void scatter(int8_t *b, char *x, const tsr_handover *a, int64_t vlen, size_t size)
+{
+    for (int64_t k = 0; k < a->nvec; k++) {
+        const size_t first = (size_t)(a->h ? (int64_t)a->h[k] : k) * (size_t)vlen;
+        for (uint64_t e = a->p[k]; e < a->p[k + 1]; e++) {
+            const size_t at = first + (size_t)tsr_offset(a->i, a->narrow, (int64_t)e);
+            b[at] = 1;
+            memcpy(x + at * size, (const char *)a->x + e * size, size);
+        }
+    }
+}
+
+static void drop_lists(tsr_handover *a)
+{
+    give_back(a, a->i);
+    replace_vectors(a, &(tsr_handover){0});
+    a->i = NULL;
+    a->i_bytes = 0;
+    a->narrow = a->jumbled = false;
+}
+
+bool tsr_arrays_spread(tsr_handover *a, int64_t nvec, int64_t vlen, tsr_type type, bool full)
+{
+    const int64_t entries = (int64_t)a->p[a->nvec];
+    tsr_handover to;
+    if (!full && !tsr_arrays_dense(&to, a->memory, nvec * vlen, type, true))
+        return false;
+    if (!full) {
+        memset(to.b, 0, (size_t)(nvec * vlen));
+        scatter(to.b, to.x, a, vlen, a->iso ? 0 : tsr_type_size(type));
+        if (!a->iso)
+            swap_values(a, &to);
+        a->b = to.b;
+        a->b_bytes = to.b_bytes;
+        give_back(a, to.x);
+    }
+    drop_lists(a);
+    a->nvals = entries;
+    return true;
 }
 
 void tsr_arrays_count(tsr_handover *a, int64_t nvals, int64_t count)

@@ -45,18 +45,26 @@ bool tsr_engine_masks_t(const tsr_call *call)
            !lies_otherwise(call, g->B, call->mod.tran1, &c);
 }
 
-/* What SuiteSparse computes turned is not iso where it has no entry. */
-static bool is_empty_turned(const tsr_call *call)
+/* An entry for each of the mask's, if it has any, all of which SuiteSparse deletes. */
+static bool is_deleted(const tsr_call *call)
+{
+    return call->product.op == TSR_OP_MASKED_DOT && !call->through_t;
+}
+
+/* What SuiteSparse computes turned, or deletes, is not iso where it has no entry. */
+static bool is_empty_without_value(const tsr_call *call)
 {
     const tsr_handover *t = &call->arrays;
-    return (t->p || t->b) && t->nvals == 0 && call->given.B && !call->deferred && !tsr_engine_masks_t(call);
+    if (!(t->p || t->b) || t->nvals > 0)
+        return false;
+    return is_deleted(call) || (call->given.B && !call->deferred && !tsr_engine_masks_t(call));
 }
 
 void tsr_call_unify(tsr_call *call)
 {
     if (!call->iso)
         return;
-    const bool empty = is_empty_turned(call);
+    const bool empty = is_empty_without_value(call);
     if (!empty || call->arrays.p) /* lists of a pattern have no values yet */
         tsr_arrays_unify(&call->arrays, tsr_type_size(call->product.semiring.type), &call->one);
     if (empty)
@@ -69,7 +77,7 @@ static void run_deferred(void *kept)
     tsr_call *call = kept;
     const tsr_status status = call->operation->run(call);
     tsr_call_unify(call);
-    if (status != TSR_OK || call->door->hand_over(call, false) != 0) {
+    if (status != TSR_OK || call->door->hand_over(call) != 0) {
         tsr_warn_once("deferred", "a deferred product could not be computed (status %d)", (int)status);
         abort();
     }

@@ -152,28 +152,12 @@ static bool reserve(tsr_call *call)
     return true;
 }
 
-/* False: without memory for that they stay a bitmap, which SuiteSparse may turn. */
-static bool compact(tsr_call *call, int64_t present)
-{
-    const tsr_elementwise *e = &call->update;
-    const int64_t nvec = e->by_col ? e->ncols : e->nrows, vlen = e->by_col ? e->nrows : e->ncols;
-    tsr_handover sparse;
-    if (!tsr_arrays_compressed(&sparse, e->door->memory, nvec, present, e->type, false))
-        return false;
-    tsr_arrays_compact(&sparse, &call->arrays, nvec, vlen, e->type, e->mod.nthreads);
-    call->arrays = sparse;
-    return true;
-}
-
 static tsr_status run(tsr_call *call)
 {
-    const tsr_elementwise *e = &call->update;
     const tsr_host_ewise *host = &call->of.host;
-    const int64_t count = host->step.count;
-    const int64_t present = tsr_engine_ewise(host, tsr_pass_threads(count, e->mod.nthreads));
-    const bool sparse = call->arrays.b && e->door->makes_sparse(e->given.C, present, (double)count) && compact(call, present);
-    if (call->arrays.b && !sparse)
-        tsr_arrays_count(&call->arrays, present, count);
+    const int64_t present = tsr_engine_ewise(host, tsr_pass_threads(host->step.count, call->update.mod.nthreads));
+    if (call->arrays.b)
+        call->arrays.nvals = present;
     return TSR_OK;
 }
 

@@ -197,15 +197,18 @@ static uint64_t key_of(const tsr_elementwise *e)
     return tsr_history_key(parts, sizeof parts / sizeof *parts);
 }
 
-/* An apply of C to itself leaves C in its form: a bitmap that has every entry, which any other call makes full.  Where the form matters
- * (SuiteSparse 7.4.0 crashes in C<M> += T with a full mask), ours would not be plain's. */
-static bool keeps_bitmap(const tsr_elementwise *e)
+/* An apply of C to itself leaves C in its form: a bitmap that has every entry, which any other call makes full, or few, which it makes sparse.
+ * Where the form matters (SuiteSparse 7.4.0 crashes in C<M> += T with a full mask), ours would not be plain's. */
+static bool keeps_form(const tsr_elementwise *e)
 {
     const tsr_arguments *given = &e->given;
+    if (e->assigns && !given->A && !given->M && e->nrows * e->ncols == 1)
+        return true; /* a scalar to a scalar: the entry is set */
     const bool itself = (given->A == given->C && !given->B) || (given->B == given->C && !given->A);
-    if (!itself || e->gathers || e->scatters || given->M || given->accum || tsr_contents_only(e->door, given->C) || (given->A ? &e->x : &e->y)->view.format != TSR_FULL)
+    if (!itself || e->gathers || e->scatters || given->M || given->accum || tsr_contents_only(e->door, given->C))
         return false;
-    return e->door->form_waits(given->C) || e->door->keeps_bitmap(given->C);
+    const bool full = (given->A ? &e->x : &e->y)->view.format == TSR_FULL;
+    return (full && e->door->form_waits(given->C)) || !e->door->has_its_form(given->C, given->vector);
 }
 
 static bool inspect_operands(tsr_elementwise *e, const tsr_promise *promised)
@@ -234,7 +237,7 @@ static const char *plan(tsr_elementwise *e, const tsr_promise *promised)
         return "an operand does not fit";
     if (!promised && is_nothing(e))
         return "an operand has no entry";
-    if (keeps_bitmap(e))
+    if (keeps_form(e))
         return "C keeps its form";
     if (!inspect_mask(e) || !inspect_old(e))
         return "the mask or C does not fit";

@@ -118,7 +118,6 @@ bool tsr_contents_delay_control(GrB_Matrix C, int32_t control)
 typedef struct absent {
     GrB_Matrix C;
     bool vector;
-    bool presence; /* is held as bitmap even when every entry is there */
     tsr_device_array *value;
     tsr_handover arrays, sparse; /* sparse: with p where C is to be held so */
 } absent;
@@ -183,50 +182,46 @@ static void compact(absent *a)
 {
     const tsr_view v = tsr_device_array_view(a->value);
     tsr_arrays_compact(&a->sparse, &a->arrays, v.nvec, v.vlen, v.type, tsr_context_threads());
-    tsr_device_array_set_sparse(a->value);
 }
 
-/* SuiteSparse holds so few entries sparse, where it may; without memory for that they stay a bitmap.  To set another switch than the
- * usual one on a sparse matrix may fail. */
-static bool wants_sparse(absent *a, int32_t control, int64_t nvals)
+/* The arrays of C, from what was fetched, in the form that C has. */
+static tsr_handover *form(absent *a, const tsr_settings *settings, int64_t nvals)
 {
-    double bitmap_switch = 0, hyper_switch = 0, usual = 0;
-    tsr_option_get_fp64(a->C, GxB_BITMAP_SWITCH, &bitmap_switch);
-    tsr_option_get_fp64(a->C, GxB_HYPER_SWITCH, &hyper_switch);
-    tsr_real.GxB_Global_Option_get_FP64(GxB_HYPER_SWITCH, &usual);
-    if (a->presence || !a->arrays.b || !(control & GxB_SPARSE) || hyper_switch != usual)
-        return false;
-    const tsr_view v = tsr_device_array_view(a->value);
-    return (double)nvals <= bitmap_switch / 2 * (double)v.nvals && tsr_arrays_compressed(&a->sparse, &tsr_door_memory, v.nvec, nvals, v.type, false);
-}
-
-/* The arrays of C, from what was fetched. */
-static tsr_handover *form(absent *a, int32_t control, int64_t nvals)
-{
-    const int64_t places = tsr_device_array_places(a->value);
-    if (a->sparse.p || wants_sparse(a, control, nvals)) {
+    const tsr_device_array_facts *facts = tsr_device_array_about(a->value);
+    tsr_handover *arrays = a->sparse.p ? &a->sparse : &a->arrays;
+    if (a->sparse.p)
         compact(a);
-        return &a->sparse;
-    }
-    if (a->arrays.b && tsr_device_array_about(a->value)->full)
-        memset(a->arrays.b, 1, (size_t)places);
+    else if (a->arrays.b && facts->full)
+        memset(a->arrays.b, 1, (size_t)tsr_device_array_places(a->value));
     else if (a->arrays.b)
-        tsr_arrays_count(&a->arrays, nvals, a->presence ? INT64_MAX : places);
-    return &a->arrays;
+        a->arrays.nvals = nvals;
+    if (facts->iso)
+        tsr_arrays_unify(arrays, tsr_type_size(facts->type), &facts->one);
+    (void)tsr_conform_to(a->C, a->vector, facts->by_col, arrays, settings);
+    if (arrays->p)
+        tsr_device_array_set_sparse(a->value);
+    return arrays;
+}
+
+/* C's own, with the control that was promised. */
+static tsr_settings settings_of(const absent *a)
+{
+    tsr_settings settings = tsr_settings_read(a->C);
+    settings.control = tsr_form_control(a->C);
+    return settings;
 }
 
 /* Sparse arrays, of which those of one value have it already. */
-static bool hand_over_compressed(absent *a, int32_t control, int64_t *moved)
+static bool hand_over_compressed(absent *a, int64_t *moved)
 {
-    tsr_settings settings = tsr_settings_read(a->C);
+    const tsr_settings settings = settings_of(a);
     tsr_handover *s = &a->sparse;
     const tsr_device_array_facts *facts = tsr_device_array_about(a->value);
     tsr_download to = {.p = (int64_t *)s->p, .nvec = s->nvec, .i = s->i, .x = facts->iso ? NULL : s->x,
                        .index_size = s->narrow ? sizeof(uint32_t) : sizeof *s->i};
-    settings.control = control;
     const bool fetched = fetch(a, &to) == TSR_OK;
     *moved = to.bytes_moved;
-    return fetched && tsr_finish_arrays(a->C, a->vector, facts->by_col, s, &settings, false) == GrB_SUCCESS;
+    return fetched && tsr_finish_arrays(a->C, a->vector, facts->by_col, s, &settings) == GrB_SUCCESS;
 }
 
 static void download_compressed(void *closure)
@@ -236,7 +231,7 @@ static void download_compressed(void *closure)
     const tsr_device_array_facts *facts = tsr_device_array_about(a->value);
     const int64_t entries = a->sparse.nvals;
     int64_t moved = 0;
-    if (hand_over_compressed(a, tsr_form_control(a->C), &moved))
+    if (hand_over_compressed(a, &moved))
         tsr_form_set(a->C, 0);
     else
         lose(a);
@@ -251,13 +246,11 @@ static void download(void *closure)
     absent *a = closure;
     const double start = tsr_engine_clock_ms();
     const tsr_device_array_facts *facts = tsr_device_array_about(a->value);
-    const int32_t control = tsr_form_control(a->C);
+    const tsr_settings settings = settings_of(a);
     tsr_download to = {.x = a->arrays.x, .b = facts->full ? NULL : a->arrays.b};
     const bool fetched = fetch(a, &to) == TSR_OK;
-    tsr_handover *arrays = fetched ? form(a, control, to.nvals) : NULL;
-    if (fetched && facts->iso)
-        tsr_arrays_unify(arrays, tsr_type_size(facts->type), &facts->one);
-    if (!fetched || tsr_finish_dense(a->C, a->vector, facts->by_col, arrays, control) != GrB_SUCCESS)
+    tsr_handover *arrays = fetched ? form(a, &settings, to.nvals) : NULL;
+    if (!fetched || tsr_finish_arrays(a->C, a->vector, facts->by_col, arrays, &settings) != GrB_SUCCESS)
         lose(a);
     else
         tsr_form_set(a->C, 0);
@@ -330,8 +323,7 @@ static bool reserve_form(absent *now, tsr_handover *arrays)
     int64_t most;
     if (tsr_device_array_about(now->value)->compressed)
         return reserve_compressed(now);
-    now->presence = control == GxB_BITMAP;
-    if (now->presence)
+    if (control == GxB_BITMAP) /* also when every entry is there */
         return tsr_arrays_presence(arrays, tsr_device_array_places(now->value));
     if (control != GxB_SPARSE)
         return true;

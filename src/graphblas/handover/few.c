@@ -127,12 +127,20 @@ bool tsr_few_take(tsr_few_target *t, tsr_few_operand *operand)
     return true;
 }
 
+/* As it is: what conforms already need not be asked for its shape, which takes longer than the hand-over. */
+static GrB_Info pack_in_place(const tsr_few_target *t, tsr_handover *a)
+{
+    const GrB_Info info = tsr_pack(t->handle, t->vector, t->vector, a);
+    return info == GrB_SUCCESS ? tsr_settings_restore(t->handle, t->vector, &t->settings) : info;
+}
+
+/* In the form that it had, whatever SuiteSparse would make of it. */
 bool tsr_few_put_back(tsr_few_target *t)
 {
     if (!t->taken)
         return true;
     t->taken = false;
-    return tsr_finish_arrays(t->handle, t->vector, t->vector, &t->arrays, &t->settings, false) == GrB_SUCCESS;
+    return pack_in_place(t, &t->arrays) == GrB_SUCCESS;
 }
 
 static void *room(void *old, size_t *bytes, size_t needed)
@@ -205,27 +213,30 @@ static void keep(const tsr_few_target *t, const tsr_handover *a, tsr_type type)
                                          .nvec = a->nvec, .vlen = t->vlen, .nvals = a->nvals, .p = (const int64_t *)a->p, .i = a->i, .x = a->x});
 }
 
-/* Does SuiteSparse hold so many entries sparse where it may hold them otherwise? */
-static bool stays_sparse(const tsr_few_target *t, const tsr_few *few, int64_t vlen)
+/* SuiteSparse has whole vectors in order. */
+static tsr_contents_size size_of(const tsr_few_target *t, const tsr_few *few)
 {
-    const tsr_settings *s = &t->settings;
-    int64_t nonempty = 0;
-    for (int64_t r = 0; r < few->nvec; r++)
-        nonempty += few->vectors[r].count > 0;
-    return (s->control & GxB_SPARSE) && (double)few->nvals < s->bitmap_switch * (double)vlen * (double)few->nvec &&
-           (t->vector || (double)nonempty > s->hyper_switch * (double)few->nvec);
+    return (tsr_contents_size){.nvec = few->nvec, .vlen = t->vlen, .entries = few->nvals};
 }
 
-/* What conforms already need not be told to: that takes longer than the hand-over.  *in_place: the arrays are, if it is sparse then; a switch
- * may have made a bitmap of it, and its control new lists. */
-static GrB_Info finish(const tsr_few_target *t, tsr_handover *a, bool conforms, bool *in_place)
+/* Does SuiteSparse leave such lists as they are? */
+static bool stays_sparse(const tsr_few_target *t, const tsr_few *few)
 {
-    const tsr_settings *s = &t->settings;
-    const GrB_Info info = tsr_pack(t->handle, t->vector, t->vector, a);
-    const tsr_settings now = tsr_settings_read(t->handle);
-    *in_place = now.hyper_switch == s->hyper_switch && now.bitmap_switch == s->bitmap_switch;
-    const bool done = info != GrB_SUCCESS || (conforms && *in_place && now.control == s->control);
-    return done ? info : tsr_settings_restore(t->handle, s, true);
+    const tsr_contents_size size = size_of(t, few);
+    const int32_t form = tsr_result_form(&t->settings, &size, GxB_SPARSE);
+    int64_t nonempty = 0;
+    if (form == GxB_SPARSE || !(form & GxB_SPARSE))
+        return form == GxB_SPARSE;
+    for (int64_t r = 0; r < few->nvec; r++)
+        nonempty += few->vectors[r].count > 0;
+    return tsr_list_form(&t->settings, few->nvec, nonempty, GxB_SPARSE) == GxB_SPARSE;
+}
+
+static GrB_Info pack_otherwise(const tsr_few_target *t, tsr_handover *a, const tsr_few *few, tsr_type type)
+{
+    if (a->jumbled && few->nvals == few->nvec * t->vlen)
+        (void)tsr_arrays_spread(a, few->nvec, t->vlen, type, false);
+    return tsr_finish_arrays(t->handle, t->vector, t->vector, a, &t->settings);
 }
 
 bool tsr_few_give(GrB_Info *info, tsr_few_target *t, const tsr_few *few, tsr_type type, const void *one)
@@ -240,8 +251,8 @@ bool tsr_few_give(GrB_Info *info, tsr_few_target *t, const tsr_few *few, tsr_typ
     tsr_handover shown = a; /* SuiteSparse takes the arrays over, and may hold other offsets of a vector */
     if (t->vector)
         shown.p = (GrB_Index *)ends;
-    bool in_place;
-    *info = finish(t, &a, stays_sparse(t, few, t->vlen), &in_place);
+    const bool in_place = stays_sparse(t, few);
+    *info = in_place ? pack_in_place(t, &a) : pack_otherwise(t, &a, few, type);
     tsr_arrays_free(&a);
     t->taken = false;
     t->arrays = (tsr_handover){.memory = &tsr_door_memory};

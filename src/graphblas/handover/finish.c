@@ -6,6 +6,7 @@
 #include "src/graphblas/handover/extras.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/options.h"
+#include "src/graphblas/match/match.h"
 
 /* ---- entries in any order ---- */
 
@@ -94,40 +95,76 @@ tsr_settings tsr_settings_read(GrB_Matrix C)
     return s;
 }
 
-bool tsr_settings_kept(GrB_Matrix C, const tsr_settings *s)
+static GrB_Info set_control(GrB_Matrix C, int32_t control)
 {
-    const tsr_settings now = tsr_settings_read(C);
-    return now.control == s->control && now.hyper_switch == s->hyper_switch && now.bitmap_switch == s->bitmap_switch;
+    const GrB_Info info = tsr_option_set_int32(C, GxB_SPARSITY_CONTROL, control);
+    return info == GrB_OUT_OF_MEMORY ? GrB_SUCCESS : info; /* it is set, and C as it was */
 }
 
-GrB_Info tsr_settings_restore(GrB_Matrix C, const tsr_settings *s, bool conform)
+/* To set one of them makes C conform to all: meanwhile C may have no other form than it has.  conforms: it need not be asked to. */
+static GrB_Info restore(GrB_Matrix C, bool vector, const tsr_settings *s, bool conforms)
 {
-    const tsr_settings now = tsr_settings_read(C);
-    GrB_Info info = GrB_SUCCESS;
-    if (!conform && now.control != s->control) /* first: then the switches change nothing */
-        info = tsr_option_set_int32(C, GxB_SPARSITY_CONTROL, s->control);
-    if (s->hyper_switch != TSR_SWITCH_UNKNOWN && now.hyper_switch != s->hyper_switch)
+    tsr_settings now = tsr_settings_read(C);
+    const bool hyper = !vector && s->hyper_switch != TSR_SWITCH_UNKNOWN && now.hyper_switch != s->hyper_switch;
+    const bool bitmap = s->bitmap_switch != TSR_SWITCH_UNKNOWN && now.bitmap_switch != s->bitmap_switch;
+    if (hyper || bitmap) {
+        now.control = tsr_match_sparsity(C);
+        tsr_option_set_int32(C, GxB_SPARSITY_CONTROL, now.control);
+    }
+    if (hyper)
         tsr_option_set_fp64(C, GxB_HYPER_SWITCH, s->hyper_switch);
-    if (s->bitmap_switch != TSR_SWITCH_UNKNOWN && now.bitmap_switch != s->bitmap_switch)
+    if (bitmap)
         tsr_option_set_fp64(C, GxB_BITMAP_SWITCH, s->bitmap_switch);
-    return conform ? tsr_option_set_int32(C, GxB_SPARSITY_CONTROL, s->control) : info;
+    return now.control == s->control && conforms ? GrB_SUCCESS : set_control(C, s->control);
 }
 
-GrB_Info tsr_finish_arrays(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, const tsr_settings *s, bool conform)
+GrB_Info tsr_settings_restore(GrB_Matrix C, bool vector, const tsr_settings *s)
 {
-    const GrB_Info info = tsr_pack(C, vector, by_col, arrays);
-    return info == GrB_SUCCESS ? tsr_settings_restore(C, s, conform) : info;
+    return restore(C, vector, s, true);
 }
 
-GrB_Info tsr_finish_conforming(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays)
+static bool size_of(tsr_contents_size *size, GrB_Matrix C, bool vector, bool by_col)
+{
+    GrB_Index nrows, ncols = 1;
+    if (tsr_real.GrB_Matrix_nrows(&nrows, C) != GrB_SUCCESS || (!vector && tsr_real.GrB_Matrix_ncols(&ncols, C) != GrB_SUCCESS))
+        return false;
+    const bool columns = vector || by_col;
+    *size = (tsr_contents_size){.nvec = (int64_t)(columns ? ncols : nrows), .vlen = (int64_t)(columns ? nrows : ncols)};
+    return true;
+}
+
+bool tsr_has_its_form(GrB_Matrix C, bool vector)
+{
+    const tsr_settings settings = tsr_settings_read(C);
+    const int32_t form = tsr_match_sparsity(C);
+    int32_t format = GxB_BY_COL;
+    GrB_Index entries;
+    tsr_contents_size size;
+    const bool known = tsr_option_get_int32(C, GxB_FORMAT, &format) == GrB_SUCCESS && size_of(&size, C, vector, format == GxB_BY_COL) &&
+                       tsr_real.GrB_Matrix_nvals(&entries, C) == GrB_SUCCESS;
+    if (!known)
+        return false;
+    size.entries = (int64_t)entries;
+    return tsr_result_form(&settings, &size, form) & form;
+}
+
+bool tsr_conform_to(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, const tsr_settings *settings)
+{
+    tsr_contents_size size;
+    tsr_type type;
+    return !tsr_match_object_type(&type, C) || !size_of(&size, C, vector, by_col) ||
+           tsr_conform(arrays, settings, size, tsr_arrays_form(arrays), type);
+}
+
+GrB_Info tsr_finish_arrays(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, const tsr_settings *s)
+{
+    const bool conforms = tsr_conform_to(C, vector, by_col, arrays, s);
+    const GrB_Info info = tsr_pack(C, vector, by_col, arrays);
+    return info == GrB_SUCCESS ? restore(C, vector, s, conforms) : info;
+}
+
+GrB_Info tsr_finish_own(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays)
 {
     const tsr_settings s = tsr_settings_read(C);
-    return tsr_finish_arrays(C, vector, by_col, arrays, &s, true);
-}
-
-GrB_Info tsr_finish_dense(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, int32_t control)
-{
-    tsr_settings s = tsr_settings_read(C);
-    s.control = control;
-    return tsr_finish_arrays(C, vector, by_col, arrays, &s, false);
+    return tsr_finish_arrays(C, vector, by_col, arrays, &s);
 }

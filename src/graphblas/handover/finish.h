@@ -3,34 +3,31 @@
 #ifndef TSR_FINISH_H
 #define TSR_FINISH_H
 
-#include "src/graphblas/intercept/door.h"
+#include "src/graphblas/handover/conform.h"
 
 /* The arrays of C, which is a bitmap held by_col and not iso; C is empty then.  false: nothing has changed. */
 bool tsr_arrays_take(tsr_handover *arrays, GrB_Matrix C, bool vector, bool by_col);
 
-/* Settings of an object that a pack resets. */
-typedef struct tsr_settings {
-    int32_t control;
-    double hyper_switch, bitmap_switch;
-} tsr_settings;
-#define TSR_SWITCH_UNKNOWN (-1.0)
-
 tsr_settings tsr_settings_read(GrB_Matrix C);
-bool tsr_settings_kept(GrB_Matrix C, const tsr_settings *settings); /* C has them */
-GrB_Info tsr_settings_restore(GrB_Matrix C, const tsr_settings *settings, bool conform);
+
+/* C has them from now on; what conforms to them stays as it is, and nothing is allocated then.  A vector is never hypersparse, whatever it says. */
+GrB_Info tsr_settings_restore(GrB_Matrix C, bool vector, const tsr_settings *settings);
+
+/* Has C, which is finished, the form that SuiteSparse gives its contents?  What an apply of C to itself leaves as it is may have another one. */
+bool tsr_has_its_form(GrB_Matrix C, bool vector);
 
 /* T = arrays, O(1); T keeps its name and what else is no tsr_settings (extras.h), and nothing but a name is allocated.  by_col: how they are
  * held. */
 GrB_Info tsr_pack(GrB_Matrix T, bool vector, bool by_col, tsr_handover *arrays);
 
-/* The same, and C has these settings.  conform: let SuiteSparse choose the format that its rules ask for, which may allocate. */
-GrB_Info tsr_finish_arrays(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, const tsr_settings *settings, bool conform);
+/* The arrays in the form that C has with these settings; false: SuiteSparse is to be told them, whatever it has (conform.h). */
+bool tsr_conform_to(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, const tsr_settings *settings);
 
-/* C = a dense result held by_col, keeping its own settings, conforming. */
-GrB_Info tsr_finish_conforming(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays);
+/* C = arrays with these settings, in the form that SuiteSparse gives such a result.  It cannot fail for want of memory: the form is another
+ * one then. */
+GrB_Info tsr_finish_arrays(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, const tsr_settings *settings);
 
-/* The same, without conforming: it cannot fail.  control: the sparsity control that C has from now on, which
- * allows the arrays as they are. */
-GrB_Info tsr_finish_dense(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, int32_t control);
+/* The same with C's own settings. */
+GrB_Info tsr_finish_own(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays);
 
 #endif

@@ -53,8 +53,9 @@ case_object *case_copy(one_case *c, const case_object *of, GrB_Info *info);
 /* Whatever is unfinished of it. */
 void case_finish(const case_object *o);
 
-/* From now on after every write to an object while it is made. */
+/* From now on after every write to an object while it is made, and after each of several of one call: then it may be held otherwise. */
 void case_finish_always(void);
+void case_wrote(const case_object *o);
 
 /* As it is, but without vectors that have no entry. */
 void case_drop_empties(case_object *o);

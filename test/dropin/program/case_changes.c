@@ -29,6 +29,7 @@ static GrB_Info set_elements(case_object *o)
         const GrB_Index i = rng_next() % (uint64_t)o->nrows, j = rng_next() % (uint64_t)o->ncols;
         value_put(o->type, &x, 0, rng_below(5));
         info = o->vector ? vec_set(o->type, o->v, &x, i) : mat_set(o->type, o->m, &x, i, j);
+        case_wrote(o);
     }
     o->written = true;
     return info;
@@ -40,6 +41,7 @@ static GrB_Info remove_elements(case_object *o)
     for (int k = 1 + rng_below(6); k > 0 && info == GrB_SUCCESS; k--) {
         const GrB_Index i = rng_next() % (uint64_t)o->nrows, j = rng_next() % (uint64_t)o->ncols;
         info = o->vector ? GrB_Vector_removeElement(o->v, i) : GrB_Matrix_removeElement(o->m, i, j);
+        case_wrote(o);
     }
     return info;
 }

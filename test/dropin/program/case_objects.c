@@ -221,6 +221,11 @@ void case_finish(const case_object *o)
     (void)GB_Iterator_attach(&it, o->m, GxB_NO_FORMAT, NULL);
 }
 
+void case_wrote(const case_object *o)
+{
+    if (finish_always) case_finish(o);
+}
+
 bool case_needs_lists(int64_t nrows, int64_t ncols)
 {
     return nrows * ncols > 8 * MOST_CELLS;
@@ -228,8 +233,8 @@ bool case_needs_lists(int64_t nrows, int64_t ncols)
 
 static void set_switches(const case_object *o)
 {
-    static const double switches[] = {0, .04, .0625, .5, 1};
-    const double hyper = switches[rng_below(5)], bitmap = switches[rng_below(5)];
+    static const double switches[] = {0, .04, .0625, .5, 1}, hyper_switches[] = {-1 /* never */, .04, .0625, .5, 1};
+    const double hyper = hyper_switches[rng_below(5)], bitmap = switches[rng_below(5)];
     if (!o->vector && rng_chance(25)) {
         GxB_Matrix_Option_set(o->m, GxB_HYPER_SWITCH, hyper);
         printf(" hyper=%g", hyper);
@@ -265,7 +270,7 @@ static void add_pending(case_object *o)
         value_put(o->type, &x, 0, small_value(o->type));
         if (o->vector) vec_set(o->type, o->v, &x, i);
         else mat_set(o->type, o->m, &x, i, j);
-        if (finish_always) case_finish(o);
+        case_wrote(o);
     }
     printf(" pending");
 }
@@ -286,7 +291,7 @@ static void add_zombies(const case_object *o)
         if ((7 * i[e] + 3 * j[e]) % step) continue;
         if (o->vector) GrB_Vector_removeElement(o->v, i[e]);
         else GrB_Matrix_removeElement(o->m, i[e], j[e]);
-        if (finish_always) case_finish(o);
+        case_wrote(o);
     }
     free(i);
     printf(" zombies");
@@ -330,7 +335,7 @@ static case_object *make(one_case *c, int64_t nrows, int64_t ncols, bool vector)
     else GrB_Matrix_new(&o->m, type_handle(o->type), (GrB_Index)nrows, (GrB_Index)ncols);
     if (!vector) GxB_Matrix_Option_set(o->m, GxB_FORMAT, h.by_col ? GxB_BY_COL : GxB_BY_ROW);
     if (!rng_chance(8)) fill(o, &h);
-    if (finish_always) case_finish(o);
+    case_wrote(o);
     set_switches(o);
     set_control(o, &h);
     if (rng_chance(15)) add_zombies(o);
