@@ -35,6 +35,18 @@ static inline unsigned tsr_busy(void)
     return __atomic_load_n(&tsr_busy_bits, __ATOMIC_RELAXED);
 }
 
+/* Is the number not 0?  Compared where it lies: compilers load what is atomic first, and the smallest calls have 140 instructions. */
+static inline bool tsr_is_set(const uint32_t *number)
+{
+#ifdef __x86_64__
+    bool set;
+    __asm__("cmpl $0, %1" : "=@ccne"(set) : "m"(*number));
+    return set;
+#else
+    return __atomic_load_n(number, __ATOMIC_RELAXED) != 0;
+#endif
+}
+
 void tsr_busy_add(unsigned bits);
 unsigned tsr_busy_end(void); /* what it was */
 
@@ -69,10 +81,10 @@ extern const uint32_t *tsr_hits TSR_OWN;
 /* Some hook may have something to do with this handle, the only one of a call. */
 static inline bool tsr_busy_with(const void *handle)
 {
-    if (!TSR_UNLIKELY(tsr_busy()))
+    if (!TSR_UNLIKELY(tsr_is_set(&tsr_busy_bits)))
         return false;
     const uint32_t *hits = __atomic_load_n(&tsr_hits, __ATOMIC_RELAXED);
-    return TSR_UNLIKELY(__atomic_load_n(&hits[tsr_filter_index(handle)], __ATOMIC_RELAXED));
+    return TSR_UNLIKELY(tsr_is_set(&hits[tsr_filter_index(handle)]));
 }
 
 /* The same of several handles.  While only handles have records or wait, those of the call say so (hit). */
