@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
 """Calls that are only forwarded cost hardly more instructions than plain ones, counted by valgrind.
 
-usage: test_instructions.py PROGRAM LIBRARY [CASE …]   (the program of instructions.c; exit code 77: no valgrind)
+usage: test_instructions.py PROGRAM LIBRARY [CASE …] [--calls N] [--out FILE]   (the program of instructions.c; exit code 77: no valgrind)
 SPDX-License-Identifier: Apache-2.0
 """
 
+import argparse
 import os
 import re
 import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, 'bench'))
+import record
 
 CALLS, SIDE = 2000, 320
 # The most that is allowed, of what plain calls take.
@@ -44,30 +49,50 @@ def measure(program, library, *arguments):
         return list(pool.map(lambda which: count(program, which, *arguments), ('', library)))
 
 
-def judge(program, library, case, limit, start, after):
-    """False: too many, or another answer.  What a process costs at its start does not count."""
-    size = SIDE if case in ('bfs', 'levels') else CALLS
-    runs = measure(program, library, case, size, *after)
-    plain, through = (run[0] - before[0] for run, before in zip(runs, start))
-    same = runs[0][1] == runs[1][1]
-    good = same and through <= plain * limit
+def compare(arguments, case, start, after):
+    """A row: instructions of a call, plain and through.  What a process costs at its start does not count."""
+    size = SIDE if case in ('bfs', 'levels') else arguments.calls
+    runs = measure(arguments.program, arguments.library, case, size, *after)
+    plain, through = ((run[0] - before[0]) / size for run, before in zip(runs, start))
+    return {'call': case, 'after': bool(after), 'calls': size, 'plain': round(plain, 1), 'through': round(through, 1),
+            'ratio': round(through / plain, 4), 'same': runs[0][1] == runs[1][1]}
+
+
+def judge(row, limit):
+    """False: too many, or another answer."""
+    good = row['same'] and row['ratio'] <= limit
     print('%-22s %12.1f %12.1f %7.4f (limit %.3f) %s' % (
-        case, plain / size, through / size, through / plain, limit, 'ok' if good else 'TOO MANY' if same else 'ANOTHER ANSWER'))
+        row['call'], row['plain'], row['through'], row['ratio'], limit, 'ok' if good else 'TOO MANY' if row['same'] else 'ANOTHER ANSWER'))
     return good
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('program')
+    parser.add_argument('library')
+    parser.add_argument('cases', nargs='*')
+    parser.add_argument('--calls', type=int, default=CALLS)
+    parser.add_argument('--out', help='a record of it (bench/record.py)')
+    return parser.parse_args()
 
 
 def main():
     if not shutil.which('valgrind'):
         return 77
-    program, library = sys.argv[1:3]
+    arguments = parse()
     print('%-22s %12s %12s   instructions per call (of a search, per side of its grid)' % ('', 'plain', 'through'))
-    results = []
+    rows, results = [], []
     for limits, after in ((LIMITS, []), (LIMITS_AFTER, [AFTER])):
         if after:
             print('after a product that is computed here')
-        start = measure(program, library, 'bfs', 0, *after)
-        results += [judge(program, library, case, limit, start, after) for case, limit in limits.items()
-                    if case in sys.argv[3:] or not sys.argv[3:]]
+        start = measure(arguments.program, arguments.library, 'bfs', 0, *after)
+        for case, limit in limits.items():
+            if arguments.cases and case not in arguments.cases:
+                continue
+            rows.append(compare(arguments, case, start, after))
+            results.append(judge(rows[-1], limit))
+    if arguments.out:
+        record.write(arguments.out, record.header('instructions/1', sys.argv, uses_gpu=False), rows)
     return 0 if all(results) else 1
 
 
