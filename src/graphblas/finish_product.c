@@ -94,7 +94,7 @@ static GrB_Info finish_through_t(tsr_call *call)
     if (info == GrB_SUCCESS)
         info = put_t(&T, call);
     if (info == GrB_SUCCESS) /* 7.4.0 gives an empty C under a structural mask the settings of the mask, where T is dense */
-        info = tsr_settings_restore(call->given.C, call->given.vector, &s);
+        info = tsr_settings_settle(call->given.C, call->given.vector, &s);
     if (T)
         tsr_real.GrB_Matrix_free(&T);
     return info;

@@ -123,6 +123,13 @@ GrB_Info tsr_settings_restore(GrB_Matrix C, bool vector, const tsr_settings *s)
     return restore(C, vector, s, true);
 }
 
+GrB_Info tsr_settings_settle(GrB_Matrix C, bool vector, const tsr_settings *s)
+{
+    const GrB_Info info = tsr_settings_restore(C, vector, s);
+    const bool done = info != GrB_SUCCESS || tsr_match_sparsity(C) != GxB_BITMAP || tsr_has_its_form(C, vector);
+    return done ? info : set_control(C, s->control);
+}
+
 static bool size_of(tsr_contents_size *size, GrB_Matrix C, bool vector, bool by_col)
 {
     GrB_Index nrows, ncols = 1;
