@@ -421,6 +421,29 @@ static void check_compaction(int64_t nrows, int64_t ncols, bool hyper, int keep,
     free_sample(&s);
 }
 
+/* The lists p, i, x of the bitmap b, values being places, come back; with all vectors and with those alone that have entries. */
+static void check_spread(const int8_t *b, int64_t *p, const int64_t *i, const int32_t *x, int64_t nvec, int64_t vlen, int nthreads)
+{
+    const int64_t places = nvec * vlen;
+    int8_t *again = malloc((size_t)places);
+    int32_t *values = malloc((size_t)places * sizeof *values);
+    int64_t *h = malloc((size_t)nvec * sizeof *h), stored = nvec;
+    for (int hyper = 0; hyper < 2; hyper++) {
+        for (int64_t v = 0; v < nvec; v++)
+            h[v] = v;
+        if (hyper)
+            stored = tsr_compact_vectors(p, h, nvec);
+        memset(again, -77, (size_t)places);
+        tsr_spread_lists(again, values, p, hyper ? h : NULL, i, false, x, sizeof *values, stored, places, vlen, nthreads);
+        assert_memory_equal(again, b, (size_t)places);
+        for (int64_t k = 0; k < places; k++)
+            assert_true(!b[k] || values[k] == k);
+    }
+    free(again);
+    free(values);
+    free(h);
+}
+
 static void check_bitmap(int64_t nvec, int64_t vlen, int keep, bool full, int nthreads)
 {
     const int64_t places = nvec * vlen;
@@ -442,6 +465,7 @@ static void check_bitmap(int64_t nvec, int64_t vlen, int keep, bool full, int nt
         }
         assert_int_equal(p[v + 1], q);
     }
+    check_spread(b, p, i, x, nvec, vlen, nthreads);
     free(b);
     free(from);
     free(x);

@@ -144,18 +144,6 @@ bool tsr_arrays_all_vectors(tsr_handover *a, int64_t nvec)
     return true;
 }
 
-static void scatter(int8_t *b, char *x, const tsr_handover *a, int64_t vlen, size_t size)
-{
-    for (int64_t k = 0; k < a->nvec; k++) {
-        const size_t first = (size_t)(a->h ? (int64_t)a->h[k] : k) * (size_t)vlen;
-        for (uint64_t e = a->p[k]; e < a->p[k + 1]; e++) {
-            const size_t at = first + (size_t)tsr_offset(a->i, a->narrow, (int64_t)e);
-            b[at] = 1;
-            memcpy(x + at * size, (const char *)a->x + e * size, size);
-        }
-    }
-}
-
 static void drop_lists(tsr_handover *a)
 {
     give_back(a, a->i);
@@ -165,15 +153,15 @@ static void drop_lists(tsr_handover *a)
     a->narrow = a->jumbled = false;
 }
 
-bool tsr_arrays_spread(tsr_handover *a, int64_t nvec, int64_t vlen, tsr_type type, bool full)
+bool tsr_arrays_spread(tsr_handover *a, int64_t nvec, int64_t vlen, tsr_type type, bool full, int nthreads)
 {
     const int64_t entries = (int64_t)a->p[a->nvec];
     tsr_handover to;
     if (!full && !tsr_arrays_dense(&to, a->memory, nvec * vlen, type, true))
         return false;
     if (!full) {
-        memset(to.b, 0, (size_t)(nvec * vlen));
-        scatter(to.b, to.x, a, vlen, a->iso ? 0 : tsr_type_size(type));
+        tsr_spread_lists(to.b, to.x, (const int64_t *)a->p, (const int64_t *)a->h, a->i, a->narrow, a->x, a->iso ? 0 : tsr_type_size(type), a->nvec,
+                         nvec * vlen, vlen, nthreads);
         if (!a->iso)
             swap_values(a, &to);
         a->b = to.b;

@@ -52,7 +52,7 @@ bool tsr_arrays_list_vectors(tsr_handover *arrays);
 bool tsr_arrays_all_vectors(tsr_handover *arrays, int64_t nvec);
 
 /* Sparse or hypersparse to a bitmap of nvec vectors of vlen places; full: every entry is there, in order. */
-bool tsr_arrays_spread(tsr_handover *arrays, int64_t nvec, int64_t vlen, tsr_type type, bool full);
+bool tsr_arrays_spread(tsr_handover *arrays, int64_t nvec, int64_t vlen, tsr_type type, bool full, int nthreads);
 
 /* Vectors of a sparse result that have entries. */
 int64_t tsr_arrays_nonempty(const tsr_handover *arrays);

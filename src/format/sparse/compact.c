@@ -212,6 +212,60 @@ void tsr_compact_bitmap(int64_t *p, int64_t *i, void *x, const int8_t *b, const 
     }
 }
 
+typedef struct spreading {
+    int8_t *b;
+    char *x;
+    const int64_t *p, *h;
+    const void *i;
+    bool narrow;
+    const char *from;
+    int64_t nvec, vlen, places;
+} spreading;
+
+/* The first place of stored vector v. */
+static int64_t place_of(const spreading *s, int64_t v)
+{
+    return v == s->nvec ? s->places : (s->h ? s->h[v] : v) * s->vlen;
+}
+
+static inline __attribute__((always_inline)) void spread_part(const spreading *s, int64_t first, int64_t last, size_t size)
+{
+    const int64_t begin = first ? place_of(s, first) : 0;
+    memset(s->b + begin, 0, (size_t)(place_of(s, last) - begin));
+    for (int64_t v = first; v < last; v++) {
+        const int64_t start = place_of(s, v);
+        for (int64_t e = s->p[v]; e < s->p[v + 1]; e++) {
+            const int64_t at = start + tsr_offset(s->i, s->narrow, e);
+            s->b[at] = 1;
+            if (size)
+                memcpy(s->x + (size_t)at * size, s->from + (size_t)e * size, size);
+        }
+    }
+}
+
+static void spread_by_size(const spreading *s, int64_t first, int64_t last, size_t size)
+{
+    switch (size) {
+    case 0: spread_part(s, first, last, 0); break;
+    case 1: spread_part(s, first, last, 1); break;
+    case 2: spread_part(s, first, last, 2); break;
+    case 4: spread_part(s, first, last, 4); break;
+    case 8: spread_part(s, first, last, 8); break;
+    default: spread_part(s, first, last, size); break;
+    }
+}
+
+void tsr_spread_lists(int8_t *b, void *x, const int64_t *p, const int64_t *h, const void *i, bool narrow, const void *from,
+                      size_t element_size, int64_t nvec, int64_t places, int64_t vlen, int nthreads)
+{
+    const spreading s = {.b = b, .x = x, .p = p, .h = h, .i = i, .narrow = narrow, .from = from, .nvec = nvec, .vlen = vlen,
+                         .places = places};
+    const int nparts = tsr_pass_threads(places, nthreads);
+#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+    for (int part = 0; part < nparts; part++)
+        spread_by_size(&s, tsr_part_vector(p, nvec, part, nparts), tsr_part_vector(p, nvec, part + 1, nparts), element_size);
+}
+
 static void flag_vectors(int8_t *flags, const tsr_view *a)
 {
     if (a->h)

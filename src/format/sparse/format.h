@@ -83,6 +83,11 @@ int64_t tsr_compact_vectors(int64_t *p, int64_t *h, int64_t nvec);
 void tsr_compact_bitmap(int64_t *p, int64_t *i, void *x, const int8_t *b, const void *from, size_t element_size, int64_t nvec,
                         int64_t vlen, int nthreads);
 
+/* Back: lists of nvec stored vectors (h NULL: of all) of vlen places to a bitmap with that many places in all.  element_size 0: no value is
+ * moved.  x of what is not present is not written. */
+void tsr_spread_lists(int8_t *b, void *x, const int64_t *p, const int64_t *h, const void *i, bool narrow, const void *from,
+                      size_t element_size, int64_t nvec, int64_t places, int64_t vlen, int nthreads);
+
 /* flags[r] = 1 for every row r of a sparse view that has an entry; returns how many. */
 int64_t tsr_nonempty_rows(int8_t *flags, const tsr_view *a, int nthreads);
 

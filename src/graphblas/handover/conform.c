@@ -88,7 +88,7 @@ bool tsr_conform(tsr_handover *a, const tsr_settings *s, tsr_contents_size size,
     if (wanted & LISTS)
         conform_lists(a, s, &size, wanted, from, type);
     else if (wanted != form && a->p)
-        (void)tsr_arrays_spread(a, size.nvec, size.vlen, type, wanted == GxB_FULL);
+        (void)tsr_arrays_spread(a, size.nvec, size.vlen, type, wanted == GxB_FULL, tsr_context_threads());
     else if (wanted == GxB_FULL)
         tsr_arrays_count(a, size.entries, size.entries);
     else if (form == GxB_FULL && wanted == GxB_BITMAP && tsr_arrays_presence(a, size.entries)) {

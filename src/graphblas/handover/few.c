@@ -235,7 +235,7 @@ static bool stays_sparse(const tsr_few_target *t, const tsr_few *few)
 static GrB_Info pack_otherwise(const tsr_few_target *t, tsr_handover *a, const tsr_few *few, tsr_type type)
 {
     if (a->jumbled && few->nvals == few->nvec * t->vlen)
-        (void)tsr_arrays_spread(a, few->nvec, t->vlen, type, false);
+        (void)tsr_arrays_spread(a, few->nvec, t->vlen, type, false, 1);
     return tsr_finish_arrays(t->handle, t->vector, t->vector, a, &t->settings);
 }
 
