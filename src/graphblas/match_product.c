@@ -188,6 +188,18 @@ static bool few_are_wanted(const tsr_arguments *c)
            tsr_few_vectors((double)nrows, (double)ncols);
 }
 
+static bool by_row(void *matrix)
+{
+    int32_t format;
+    return tsr_option_get_int32(matrix, GxB_FORMAT, &format) == GrB_SUCCESS && format == GxB_BY_ROW;
+}
+
+/* Rows that meet rows: SuiteSparse merges their lists, and sorts them for it as well. */
+static bool merges(const tsr_arguments *c, const tsr_modifiers *mod)
+{
+    return mod->tran1 && !mod->tran0 && by_row(c->A) && by_row(c->B);
+}
+
 /* However small (tests). */
 static bool takes_all(void)
 {
@@ -224,7 +236,7 @@ static const char *match_forms(const tsr_arguments *c)
         return "mask is complemented or dense";
     if (mod.mask_comp)
         return NULL;
-    return few_are_wanted(c) ? few_masked : NULL;
+    return few_are_wanted(c) && !merges(c, &mod) ? few_masked : NULL;
 }
 
 static const char *read_types(matcher *s)

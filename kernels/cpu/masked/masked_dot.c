@@ -209,7 +209,7 @@ static tsr_status pairs_form(tsr_product *p, tsr_result *result, temporaries *t)
     if (tsr_md_bits_pay(&job))
         return tsr_md_bits(&job);
     job.mirrored = job.m.sorted && product_symmetric(&job) && mask_looks_symmetric(&job);
-    return tsr_md_rows_pay(&job) ? tsr_md_rows(&job) : tsr_md_dot(&job);
+    return tsr_md_rows_pay(&job) ? tsr_md_rows(&job) : tsr_md_values(&job);
 }
 
 static tsr_status compute(tsr_product *p, tsr_result *result, temporaries *t)

@@ -132,13 +132,13 @@ int tsr_md_tasks_threads(const tsr_md_tasks *tasks, int nthreads);
 tsr_md_position tsr_md_task_begin(const tsr_md_tasks *tasks, int64_t t);
 
 /* The forms.  All fill x and present completely. */
-tsr_status tsr_md_dot(tsr_md_job *job);
 bool tsr_md_bits_pay(const tsr_md_job *job); /* small dense vectors of which only the number of products counts */
 tsr_status tsr_md_bits(const tsr_md_job *job);
 bool tsr_md_lists_pay(const tsr_md_job *job); /* pairs of short lists, of which only the number of products counts */
 tsr_status tsr_md_lists(const tsr_md_job *job);
 bool tsr_md_rows_pay(const tsr_md_job *job); /* sorted vectors of which only the number of products counts */
 tsr_status tsr_md_rows(tsr_md_job *job);
+tsr_status tsr_md_values(tsr_md_job *job); /* whatever the others do not take */
 tsr_status tsr_md_spread_rows(tsr_md_job *job);
 
 #endif

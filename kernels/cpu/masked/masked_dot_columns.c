@@ -1,14 +1,12 @@
-/* Entries of the mask whose list of B is far longer than their row of A: they are ordered by list, the list is marked, and the rows that meet
- * it are summed over the marks.
+/* Entries of the mask whose list of B is far longer than their row of A are ordered by list.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/masked/masked_dot_columns.h"
 #include "kernels/cpu/common/chunks.h"
-#include "kernels/cpu/common/simd.h"
 #include "src/base/split.h"
 
 #include <stdlib.h>
 
-enum { FIRST_ROOM = 1024, AHEAD = 16, NEAR = 8, STRIDE = 8, PARTS_PER_THREAD = 16 };
+enum { FIRST_ROOM = 1024, PARTS_PER_THREAD = 16 };
 
 bool tsr_md_defer(tsr_md_deferral *deferral, tsr_md_deferred entry)
 {
@@ -27,7 +25,8 @@ bool tsr_md_defer(tsr_md_deferral *deferral, tsr_md_deferred entry)
 typedef struct columns {
     const tsr_md_job *job;
     tsr_md_deferred *list; /* ascending by c */
-    uint8_t *const *marks;
+    tsr_md_column_work *work;
+    void *context;
     int64_t count;
     int nparts, next;
 } columns;
@@ -51,56 +50,7 @@ static tsr_status order(columns *out, const tsr_md_deferral *deferrals, int thre
     return at && out->list ? TSR_OK : TSR_OUT_OF_MEMORY;
 }
 
-static void ask_ahead(const columns *all, int64_t t, int64_t end)
-{
-    const tsr_md_vectors *a = &all->job->a;
-    const int64_t far = t + AHEAD < end ? t + AHEAD : end - 1, near = t + NEAR < end ? t + NEAR : end - 1;
-    __builtin_prefetch(&a->p[all->list[far].r]);
-    __builtin_prefetch((const char *)a->i + (size_t)a->p[all->list[near].r] * (a->wide ? 8 : 4));
-    __builtin_prefetch(&all->job->present[all->list[near].e], 1);
-}
-
-/* Marked ones of an ascending list, from its end to `first`, below which nothing is marked. */
-#define SUM(T)                                                                                                               \
-    TSR_INLINE int64_t sum_##T(const uint8_t *restrict mark, const T *restrict list, int64_t n, T first)                     \
-    {                                                                                                                        \
-        int64_t even = 0, odd = 0, t = n;                                                                                    \
-        for (; t >= STRIDE; t -= STRIDE) {                                                                                   \
-            even += mark[list[t - 1]] + mark[list[t - 3]] + mark[list[t - 5]] + mark[list[t - 7]];                           \
-            odd += mark[list[t - 2]] + mark[list[t - 4]] + mark[list[t - 6]] + mark[list[t - 8]];                            \
-            if (list[t - STRIDE] <= first)                                                                                   \
-                return even + odd;                                                                                           \
-        }                                                                                                                    \
-        for (; t > 0; t--)                                                                                                   \
-            even += mark[list[t - 1]];                                                                                       \
-        return even + odd;                                                                                                   \
-    }                                                                                                                        \
-    static void rows_##T(const columns *all, const uint8_t *mark, int64_t begin, int64_t end, T first)                       \
-    {                                                                                                                        \
-        const tsr_md_vectors *a = &all->job->a;                                                                              \
-        for (int64_t t = begin; t < end; t++) {                                                                              \
-            const int64_t r = all->list[t].r, from = a->p[r];                                                                \
-            ask_ahead(all, t, end);                                                                                          \
-            tsr_md_finish_count(all->job, all->list[t].e, sum_##T(mark, (const T *)a->i + from, a->p[r + 1] - from, first)); \
-        }                                                                                                                    \
-    }
-SUM(uint32_t)
-SUM(uint64_t)
-
-/* Entries [begin, end) of the list, which meet one list of B. */
-static void compute_column(const columns *all, uint8_t *mark, int64_t begin, int64_t end)
-{
-    const tsr_md_vectors *b = &all->job->b;
-    const int64_t c = all->list[begin].c, first = tsr_md_index(b->i, b->wide, b->p[c]);
-    tsr_md_set_marks(mark, b, c, 1);
-    if (b->wide)
-        rows_uint64_t(all, mark, begin, end, (uint64_t)first);
-    else
-        rows_uint32_t(all, mark, begin, end, (uint32_t)first);
-    tsr_md_set_marks(mark, b, c, 0);
-}
-
-static void work(void *context, int64_t thread)
+static void take_parts(void *context, int64_t thread)
 {
     columns *all = context;
     for (int part; (part = __atomic_fetch_add(&all->next, 1, __ATOMIC_RELAXED)) < all->nparts;) {
@@ -110,21 +60,21 @@ static void work(void *context, int64_t thread)
             const int64_t begin = t;
             for (; t < end && all->list[t].c == all->list[begin].c; t++)
                 ;
-            compute_column(all, all->marks[thread], begin, t);
+            all->work(all->context, thread, all->list + begin, t - begin);
         }
     }
 }
 
-tsr_status tsr_md_columns(const tsr_md_job *job, const tsr_md_deferral *deferrals, uint8_t *const *marks, int threads)
+tsr_status tsr_md_columns(const tsr_md_job *job, const tsr_md_deferral *deferrals, int threads, tsr_md_column_work *work, void *context)
 {
-    columns all = {.job = job, .marks = marks, .nparts = threads == 1 ? 1 : threads * PARTS_PER_THREAD};
+    columns all = {.job = job, .work = work, .context = context, .nparts = threads == 1 ? 1 : threads * PARTS_PER_THREAD};
     for (int t = 0; t < threads; t++)
         all.count += deferrals[t].count;
     if (!all.count)
         return TSR_OK;
     const tsr_status status = order(&all, deferrals, threads);
     if (status == TSR_OK)
-        tsr_for_jobs(threads, threads, work, &all);
+        tsr_for_jobs(threads, threads, take_parts, &all);
     free(all.list);
     return status;
 }

@@ -4,7 +4,7 @@
 
 int64_t TSR_NAME(tsr_md_count_common)(const uint64_t *x, const uint64_t *y, int64_t n);
 
-/* Four counters, as in masked_dot_marks.c. */
+/* Four counters: a single one would make every addition wait for the one before. */
 int64_t TSR_NAME(tsr_md_count_common)(const uint64_t *x, const uint64_t *y, int64_t n)
 {
     int64_t c0 = 0, c1 = 0, c2 = 0, c3 = 0, t = 0;

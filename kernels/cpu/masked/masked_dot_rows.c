@@ -235,6 +235,12 @@ static void work(void *context, int64_t thread)
     __atomic_fetch_add(&all->unfilled, w.unfilled, __ATOMIC_RELAXED);
 }
 
+static void count_column(void *context, int64_t thread, const tsr_md_deferred *list, int64_t n)
+{
+    const rows *all = context;
+    tsr_md_count_column(all->job, all->marks[thread], list, n);
+}
+
 static void free_scratch(rows *all, int threads)
 {
     for (int t = 0; t < threads; t++) {
@@ -277,7 +283,7 @@ tsr_status tsr_md_rows(tsr_md_job *job)
         tsr_for_jobs(threads, threads, work, &all);
     }
     if (status == TSR_OK)
-        status = tsr_md_columns(job, all.deferrals, all.marks, threads);
+        status = tsr_md_columns(job, all.deferrals, threads, count_column, &all);
     free_scratch(&all, threads);
     return status;
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "kernels/cpu/sparse/scratch.h"
+#include "kernels/cpu/common/scratch.h"
 #include "src/base/types.h"
 
 /* Is the value at this place of a mask true? */

@@ -4,7 +4,7 @@
 #define TSR_CPU_SPARSE_LANE_H
 
 #include "kernels/cpu/sparse/gate.h"
-#include "kernels/cpu/sparse/scratch.h"
+#include "kernels/cpu/common/scratch.h"
 
 typedef struct tsr_lane {
     const tsr_push *p;

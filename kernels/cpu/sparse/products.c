@@ -1,7 +1,8 @@
 /* Products of entries of a vector and of a matrix, some hundred at a time.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/sparse/products.h"
-#include "kernels/cpu/sparse/scratch.h"
+#include "kernels/cpu/common/scratch.h"
+#include "kernels/cpu/sparse/take.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 
 #include "kernels/cpu/sparse/open.h"
 #include "kernels/cpu/sparse/products.h"
-#include "kernels/cpu/sparse/scratch.h"
+#include "kernels/cpu/common/scratch.h"
 
 /* As a macro, bool would be expanded before it is pasted into a name. */
 #undef bool

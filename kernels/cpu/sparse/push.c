@@ -7,6 +7,7 @@
 #include "kernels/cpu/sparse/joint.h"
 #include "kernels/cpu/sparse/lane.h"
 #include "kernels/cpu/sparse/products.h"
+#include "kernels/cpu/sparse/take.h"
 
 #define PARALLEL 65536 /* multiply-adds below which vectors are not dealt out to threads */
 

@@ -4,7 +4,8 @@
 
 #include "kernels/cpu/elementwise/ewise_loops.h"
 #include "kernels/cpu/sparse/gate.h"
-#include "kernels/cpu/sparse/scratch.h"
+#include "kernels/cpu/common/scratch.h"
+#include "kernels/cpu/sparse/take.h"
 #include "src/base/types.h"
 
 enum { SOME = 256, LINE = 64 };

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "kernels/cpu/sparse/scratch.h"
+#include "kernels/cpu/common/scratch.h"
+#include "kernels/cpu/sparse/take.h"
 
 #define GATHER(bits)                                                                                    \
     static void gather_##bits(uint##bits##_t *restrict x, const uint##bits##_t *restrict from, const int64_t *restrict i, int64_t n) \

@@ -6,6 +6,8 @@
 #include "src/format/sparse/format.h"
 #include "src/policy/price/route.h"
 
+#define FEW 16 /* rows or columns of a masked product */
+
 /* What the inner loop costs depends on it. */
 static double value_bytes(const tsr_features *f)
 {
@@ -134,6 +136,19 @@ static double cpu_masked_walk_ns(const tsr_features *f, const tsr_cost_cpu *c)
     return only_counts(f) && turned < walked ? turned : walked;
 }
 
+/* Rows of thousands of entries are laid out, and short lists from all over the operand walked: of those that no cache holds each is waited
+ * for, the longer the further it is from the last one. */
+static double few_rows_ns(const tsr_features *f, const tsr_cost_cpu *c)
+{
+    const tsr_cost_memory *memory = &tsr_cost_memory_default;
+    const double bytes = f->b_nnz * sizeof(int64_t), steps = f->marked > 0 ? f->marked : dot_steps(f);
+    const double far = bytes > memory->list_cache ? 1 - memory->list_cache / bytes : 0;
+    const double apart = bytes * f->m / (f->mask_nnz > 1 ? f->mask_nnz : 1) / memory->list_apart;
+    const double list = c->masked_few_list + far * c->masked_few_far * (1 + (apart < 3 ? apart : 3));
+    const double places = f->m * f->k, full = places > 0 ? f->a_nnz / places : 0;
+    return f->mask_nnz * list + steps * (c->masked_fold_step + c->masked_few_hit * full);
+}
+
 static double cpu_masked_ns(const tsr_features *f, const tsr_cost_cpu *c)
 {
     if (!is_dot(f))
@@ -142,6 +157,8 @@ static double cpu_masked_ns(const tsr_features *f, const tsr_cost_cpu *c)
         return compared_ns(f, c);
     if (only_counts(f))
         return marked_ns(f, c, f->marked > 0 ? f->marked : dot_steps(f));
+    if (f->m <= FEW && !f->mask_by_col)
+        return few_rows_ns(f, c);
     return dot_steps(f) * c->masked_fold_step + f->k * c->masked_column + f->mask_nnz * c->masked_fold_entry;
 }
 
@@ -312,6 +329,5 @@ double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, 
 
 bool tsr_few_vectors(double nrows, double ncols)
 {
-    const double few = 16;
-    return nrows <= few || ncols <= few;
+    return nrows <= FEW || ncols <= FEW;
 }

@@ -19,6 +19,7 @@ typedef struct tsr_cost_cpu {
     double masked_dot_step, masked_dot_entry;    /* A by row, B by column, where counting products is enough */
     double masked_turn;                          /* … per entry of B by row, which becomes by column */
     double masked_fold_step, masked_fold_entry;  /* … and where their values are added */
+    double masked_few_list, masked_few_far, masked_few_hit; /* … of few rows: per list, more for one that no cache holds, per product */
     double masked_pair, masked_block, masked_pair_row; /* … and where lists are short: per pair, further block, row */
     double cast_entry;
     double build_copy, build_narrow, build_flip, build_value, build_vector; /* copy: of indices alone */
@@ -55,6 +56,8 @@ typedef struct tsr_cost_memory {
     double spmm_cache, spmm_far;
     double spmv_cache, spmv_far;  /* entries of hubs stay: no lines are counted */
     double index_cache;           /* of indices that are read in their order … */
+    double list_cache;            /* of lists that few rows of a mask meet, … */
+    double list_apart;            /* … which are far from each other where they are further apart */
     double gather_cache;          /* … for which a product waits while no more than this is gathered from */
     double sddmm_far;             /* spmm_cache */
 } tsr_cost_memory;

@@ -13,6 +13,7 @@ const tsr_cost_cpu tsr_cost_cpu_default = {
     .sddmm_entry = 14.0, .sddmm_byte = 0.035,
     .masked_step = 0.8, .masked_list = 6.0, .masked_entry = 25.0, .masked_column = 0.4,
     .masked_dot_step = 0.45, .masked_dot_entry = 13.0, .masked_turn = 6.0, .masked_fold_step = 1.6, .masked_fold_entry = 30.0,
+    .masked_few_list = 15.0, .masked_few_far = 40.0, .masked_few_hit = 2.0,
     .masked_pair = 7.0, .masked_block = 2.5, .masked_pair_row = 3.75,
     .cast_entry = 1.5,
     .build_copy = 2.5, .build_narrow = 8.0, .build_flip = 16.0, .build_value = 4.0, .build_vector = 2.0,
@@ -22,7 +23,7 @@ const tsr_cost_cpu tsr_cost_cpu_default = {
  * threads of such a one take 3.5 to 3.7 ns a multiply-add on R-MAT 20 at N = 32 and 128, against 1.3 where B is cached. */
 const tsr_cost_memory tsr_cost_memory_default = {
     .line = 64, .spmm_cache = 8 << 20, .spmm_far = 2.2, .spmv_cache = 512 << 10, .spmv_far = 1.9, .sddmm_far = 1.7,
-    .index_cache = 32 << 20, .gather_cache = 2 << 20,
+    .index_cache = 32 << 20, .gather_cache = 2 << 20, .list_cache = 4 << 20, .list_apart = 1024,
 };
 
 const tsr_cost_suitesparse tsr_cost_suitesparse_default = {

@@ -66,7 +66,7 @@ static inline double tsr_least_work(tsr_op op)
 }
 
 /* A sparse product of so few rows or columns under a sparse mask, as in betweenness: the lists that it meets are in no cache, so that
- * SuiteSparse is as fast on the host.  Known before operands are inspected. */
+ * SuiteSparse is as fast on the host, but where it merges (W A').  Known before operands are inspected. */
 bool tsr_few_vectors(double nrows, double ncols);
 
 /* Our predicted time must be below this share of SuiteSparse's: what the prediction may be wrong by. */

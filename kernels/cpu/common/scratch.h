@@ -1,7 +1,7 @@
 /* What each thread keeps between calls on sparse vectors.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef TSR_CPU_SPARSE_SCRATCH_H
-#define TSR_CPU_SPARSE_SCRATCH_H
+#ifndef TSR_CPU_SCRATCH_H
+#define TSR_CPU_SCRATCH_H
 
 #include "kernels/sparse_vectors.h"
 
@@ -19,6 +19,8 @@ typedef struct tsr_scratch {
     int64_t entries;      /* of the lists */
     void *block;          /* for whatever a call on dense vectors lays out */
     int64_t bytes;        /* of the block */
+    uint8_t *zeros;       /* 0 between calls */
+    int64_t zero_bytes;
 } tsr_scratch;
 
 /* This thread's, with room for `places` and for `entries` more than one list has.  NULL: no memory. */
@@ -27,15 +29,16 @@ tsr_scratch *tsr_scratch_get(int64_t places, int64_t entries);
 /* A block of this thread, at a page, of any contents.  NULL: no memory. */
 void *tsr_scratch_block(int64_t bytes);
 
+/* Bytes of this thread that are 0, and are when the call ends.  NULL: no memory. */
+uint8_t *tsr_scratch_zeros(int64_t bytes);
+
+/* Gives back what of the block and the zeros is of more than `most` bytes together. */
+void tsr_scratch_keep(int64_t most);
+
 /* The first of `count` generations that no place has. */
 uint8_t tsr_scratch_generation(tsr_scratch *s, int count);
 
 /* Lists keep their first `used` entries.  False: no memory, and nothing has changed. */
 bool tsr_scratch_grow(tsr_scratch *s, int64_t used, int64_t entries);
-
-/* Elements of `size` bytes (take.c): x[t] = from[i[t]]; x[i[t]] = z[t]; x[t] = *value. */
-void tsr_take(void *x, const void *from, const int64_t *i, int64_t n, size_t size);
-void tsr_put(void *x, const void *z, const int64_t *i, int64_t n, size_t size);
-void tsr_repeat(void *x, const void *value, int64_t n, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* What each thread keeps between calls on sparse vectors: marks, sums and lists, grown by need and given back with the thread.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _DEFAULT_SOURCE
-#include "kernels/cpu/sparse/scratch.h"
+#include "kernels/cpu/common/scratch.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -47,6 +47,14 @@ static void unmap_block(tsr_scratch *s)
     s->bytes = 0;
 }
 
+static void unmap_zeros(tsr_scratch *s)
+{
+    if (s->zeros)
+        munmap(s->zeros, (size_t)s->zero_bytes);
+    s->zeros = NULL;
+    s->zero_bytes = 0;
+}
+
 static void release(void *scratch)
 {
     tsr_scratch *s = scratch;
@@ -54,6 +62,7 @@ static void release(void *scratch)
         return;
     unmap_places(s);
     unmap_block(s);
+    unmap_zeros(s);
     free(s->i);
     free(s->from);
     free(s->at);
@@ -151,6 +160,25 @@ void *tsr_scratch_block(int64_t bytes)
     s->block = map(bytes);
     s->bytes = s->block ? bytes : 0;
     return s->block;
+}
+
+uint8_t *tsr_scratch_zeros(int64_t bytes)
+{
+    tsr_scratch *s = find();
+    if (!s || bytes <= s->zero_bytes)
+        return s ? s->zeros : NULL;
+    unmap_zeros(s);
+    s->zeros = map(bytes);
+    s->zero_bytes = s->zeros ? bytes : 0;
+    return s->zeros;
+}
+
+void tsr_scratch_keep(int64_t most)
+{
+    if (!mine || mine->bytes + mine->zero_bytes <= most)
+        return;
+    unmap_block(mine);
+    unmap_zeros(mine);
 }
 
 uint8_t tsr_scratch_generation(tsr_scratch *s, int count)
