@@ -123,7 +123,9 @@ static bool reads_c(const few_call *h)
 static bool inspect_c(few_call *h)
 {
     const tsr_arguments *g = &h->c->given;
-    return reads_c(h) ? tsr_few_inspect(&h->old, g->C, g->vector) : tsr_few_inspect_emptied(&h->old, g->C, g->vector);
+    if (reads_c(h))
+        return tsr_few_inspect(&h->old, g->C, g->vector);
+    return tsr_few_inspect_emptied(&h->old, g->C, g->vector) && h->old.sparsity != GxB_HYPERSPARSE;
 }
 
 static bool fits(const few_call *h, const tsr_few_operand *o)

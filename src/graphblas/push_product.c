@@ -103,6 +103,16 @@ static bool fits_types(const push_call *h)
     return (!tsr_push_reads_u(s) || h->u.view.type == s->type) && (!tsr_push_reads_a(s) || h->p.a.type == s->type);
 }
 
+/* C, which is not U.  A new matrix is hypersparse. */
+static bool is_empty(push_call *h)
+{
+    const tsr_arguments *c = h->c;
+    GrB_Index nvals;
+    if (h->old.sparsity == GxB_HYPERSPARSE)
+        return tsr_real.GrB_Matrix_nvals(&nvals, c->C) == GrB_SUCCESS && nvals == 0;
+    return tsr_few_inspect(&h->old, c->C, c->vector) && h->old.view.nvals == 0;
+}
+
 /* Else C would keep entries outside of the mask.  To count them finishes what is pending of it, so that comes last, and not where nothing is
  * computed. */
 static bool replaces(push_call *h)
@@ -112,7 +122,7 @@ static bool replaces(push_call *h)
         return true;
     if (h->u.view.nvals == 0 || (h->m.view.nvals == 0 && !h->mod.mask_comp))
         return false;
-    return (c->C == h->u_handle || tsr_few_inspect(&h->old, c->C, c->vector)) && h->old.view.nvals == 0;
+    return c->C == h->u_handle ? h->old.view.nvals == 0 : is_empty(h);
 }
 
 /* ---- a result of one value ---- */

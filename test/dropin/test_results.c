@@ -270,12 +270,12 @@ static size_t printed(char *text, size_t size, const burbling *b)
     return length;
 }
 
-/* Nobody but SuiteSparse knows this semiring, nor sums of two types. */
+/* Nobody but SuiteSparse takes this semiring for operands of another type, nor sums of two types. */
 static void assert_same_burble(GrB_Matrix A, GrB_Matrix B)
 {
     static char ours[4096], plain[4096];
-    const burbling own = {GrB_mxm, GrB_Matrix_eWiseAdd_BinaryOp, GxB_TIMES_PLUS_FP64, A, B};
-    const burbling real = {real_mxm, real_add, GxB_TIMES_PLUS_FP64, A, B};
+    const burbling own = {GrB_mxm, GrB_Matrix_eWiseAdd_BinaryOp, GxB_TIMES_PLUS_FP32, A, B};
+    const burbling real = {real_mxm, real_add, GxB_TIMES_PLUS_FP32, A, B};
     assert_true(printed(ours, sizeof ours, &own) > 0);
     printed(plain, sizeof plain, &real);
     assert_string_equal(ours, plain);

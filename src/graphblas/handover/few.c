@@ -27,12 +27,12 @@ static bool inspect_shape(tsr_few_operand *o, bool vector)
 bool tsr_few_inspect_emptied(tsr_few_operand *o, GrB_Matrix handle, bool vector)
 {
     *o = (tsr_few_operand){.handle = handle, .sparsity = tsr_match_sparsity(handle)};
-    return o->sparsity != 0 && o->sparsity != GxB_HYPERSPARSE && inspect_shape(o, vector);
+    return o->sparsity != 0 && inspect_shape(o, vector);
 }
 
 bool tsr_few_inspect(tsr_few_operand *o, GrB_Matrix handle, bool vector)
 {
-    if (!tsr_few_inspect_emptied(o, handle, vector))
+    if (!tsr_few_inspect_emptied(o, handle, vector) || o->sparsity == GxB_HYPERSPARSE)
         return false;
     const tsr_type type = o->view.type;
     GrB_Index nvals;

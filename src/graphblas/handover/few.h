@@ -21,7 +21,7 @@ typedef struct tsr_few_operand {
  * than the built-in ones, more than TSR_FEW rows, or held by column. */
 bool tsr_few_inspect(tsr_few_operand *operand, GrB_Matrix handle, bool vector);
 
-/* As if it had no entries: nothing of it is finished. */
+/* As if it had no entries, also if hypersparse: nothing of it is finished. */
 bool tsr_few_inspect_emptied(tsr_few_operand *operand, GrB_Matrix handle, bool vector);
 
 /* The arrays of one that `sorts`: SuiteSparse sorts them if they are not. */
