@@ -309,6 +309,31 @@ static void test_lists_are_looked_at(void **state)
     assert_true(tsr_sample_walk(&product).walked == 0);
 }
 
+/* Of two lists a merge passes both, unless one is so much longer that it is searched. */
+static void test_merges_pass_both_lists(void **state)
+{
+    enum { N = 200, SHORT = 2, LONG = 10 };
+    static int64_t short_p[N + 1], long_p[N + 1], short_i[N * SHORT], long_i[N * LONG];
+    (void)state;
+    for (int v = 0; v < N; v++) {
+        short_p[v + 1] = (v + 1) * SHORT;
+        long_p[v + 1] = (v + 1) * LONG;
+        for (int k = 0; k < LONG; k++) long_i[v * LONG + k] = k;
+        for (int k = 0; k < SHORT; k++) short_i[v * SHORT + k] = k;
+    }
+    const tsr_view rows = {.format = TSR_SPARSE, .index_size = 8, .nrows = N, .ncols = N, .nvec = N, .vlen = N, .nvals = N * SHORT,
+                           .p = short_p, .i = short_i};
+    tsr_view columns = rows;
+    columns.by_col = true;
+    columns.nvals = N * LONG;
+    columns.p = long_p;
+    columns.i = long_i;
+    const tsr_product product = {.op = TSR_OP_MASKED_DOT, .m = N, .n = N, .k = N, .mask = rows, .a = rows, .b = columns};
+    const double merged = (double)(N * SHORT) * (SHORT + LONG);
+    assert_true(fabs(tsr_sample_walk(&product).merged - merged) < 1e-9 * merged);
+    assert_true(tsr_merge_steps(1, 1024) == 10 && tsr_merge_steps(1024, 1) == 10 && tsr_merge_steps(0, 5) == 0);
+}
+
 /* Masked products by what they cost one thread of two machines, SuiteSparse and us: on grids, molecules and roads lists are so short that the
  * look at every pair of them is what takes long (counts of those: test_pairs_of_short_lists); few rows of a mask are met by lists that nobody
  * has in a cache. */
@@ -509,7 +534,7 @@ int main(void)
         cmocka_unit_test(test_a_sparse_narrow_matrix),
         cmocka_unit_test(test_the_gpu_pays_for_the_bus), cmocka_unit_test(test_lists_are_looked_at),
         cmocka_unit_test(test_masked_products_of_graphs), cmocka_unit_test(test_few_rows_by_dots), cmocka_unit_test(test_dots_by_their_merges),
-        cmocka_unit_test(test_pairs_of_short_lists), cmocka_unit_test(test_a_hub_is_met),
+        cmocka_unit_test(test_pairs_of_short_lists), cmocka_unit_test(test_a_hub_is_met), cmocka_unit_test(test_merges_pass_both_lists),
         cmocka_unit_test(test_adding_to_a_full_c), cmocka_unit_test(test_a_typecast_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
