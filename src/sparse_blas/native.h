@@ -38,6 +38,7 @@ struct tsr_plan {
     char kernel[32]; /* wanted on the device; "": its choice */
     size_t bytes;
     tsr_native_device *device; /* NULL: operands are in host memory */
+    const tsr_backend *gpu;    /* else whose memory others are in */
     tsr_compressed turned;     /* complex numbers: op(A) by row where A is not, with the places of its entries as values */
     char explanation[640];
 };
@@ -126,9 +127,6 @@ const char *tsr_native_device_kernel(const tsr_plan *plan); /* that queued work 
 /* The checked executions of a plan that has plan->device.  epilogue: NULL, or what is done with C then. */
 tsr_status tsr_native_execute_on_device(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
                                         const tsr_dense *c, const tsr_epilogue *epilogue, void *stream);
-/* Waits: operands in device memory are copied, and so is the result. */
-tsr_status tsr_native_execute_through_host(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
-                                           const tsr_dense *c, const tsr_epilogue *epilogue, void *stream);
 /* Products of one plan, queued together.  TSR_DECLINED: nothing was queued. */
 tsr_status tsr_native_batch_on_device(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
                                       const tsr_dense *c, const tsr_batch *of, void *stream);
@@ -136,6 +134,13 @@ tsr_status tsr_native_sample_batch_on_device(const tsr_plan *plan, double alpha,
                                              const tsr_batch *of, void *stream);
 tsr_status tsr_native_execute_sddmm_on_device(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
                                               tsr_sparse *s, void *values, void *stream);
+
+/* ---- the same through the host (through_host.c): operands in device memory are copied, and so is the result.  Waits. ---- */
+
+tsr_status tsr_native_execute_through_host(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
+                                           const tsr_dense *c, const tsr_epilogue *epilogue, void *stream);
+tsr_status tsr_native_sample_through_host(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta, tsr_sparse *s,
+                                          void *values, void *stream);
 
 /* ---- operands in host memory (on_host.c) ---- */
 

@@ -162,15 +162,25 @@ static tsr_status run_on_device(const prepared *p, const tsr_device_operands *o)
     return status;
 }
 
-static bool is_of(const tsr_semiring *s, bool complex)
+static bool is_plus_times(const tsr_semiring *s)
 {
-    const bool type = complex ? tsr_is_complex(s->type) : s->type == TSR_FP32 || s->type == TSR_FP64;
-    return s->add == TSR_ADD_PLUS && s->mul == TSR_MUL_TIMES && type;
+    return s->add == TSR_ADD_PLUS && s->mul == TSR_MUL_TIMES;
+}
+
+static bool is_real(tsr_type type)
+{
+    return type == TSR_FP32 || type == TSR_FP64;
 }
 
 static bool scales(const tsr_semiring *s)
 {
-    return is_of(s, false) || is_of(s, true);
+    return is_plus_times(s) && (is_real(s->type) || tsr_is_complex(s->type));
+}
+
+/* Bias and activation. */
+static bool finishes(const tsr_product *p)
+{
+    return p->n > 1 && is_plus_times(&p->semiring) && is_real(p->semiring.type);
 }
 
 /* Elements begin at multiples of their size, as kernels read them whole. */
@@ -183,9 +193,8 @@ static bool is_aligned(const prepared *p, const tsr_device_operands *o)
 tsr_status tsr_cuda_stream_run(const tsr_device_spmm *spmm, const tsr_device_operands *operands)
 {
     const prepared *p = spmm->prepared;
-    if ((operands->bias || operands->rectified) && (p->product.n == 1 || !is_of(&p->product.semiring, false)))
-        return TSR_DECLINED;
-    if (!is_aligned(p, operands))
+    const bool unfinished = (operands->bias || operands->rectified) && !finishes(&p->product);
+    if (unfinished || !is_aligned(p, operands))
         return TSR_DECLINED;
     if (!tsr_cuda_alive())
         return TSR_INTERNAL_ERROR;
