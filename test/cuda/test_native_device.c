@@ -198,6 +198,46 @@ static void test_batch(void **state)
     drop(&t);
 }
 
+/* A panel holds one set of values: products with values of their own are csr's, and have its bits. */
+static void test_batch_of_values_beside_a_panel(void **state)
+{
+    enum { PRODUCTS = 3 };
+    static float own[PRODUCTS * 3 * N], found[PRODUCTS * N * COLUMNS], single[N * COLUMNS];
+    (void)state;
+    band t = make(0);
+    for (int k = 0; k < PRODUCTS * 3 * N; k++) {
+        own[k] = 1 / (float)(1 + k % 97);
+    }
+    void *const there_x = upload(own, sizeof own), *const there_c = upload(found, sizeof found);
+    const tsr_arrays arrays = {.index_type = TSR_INDEX_32, .offsets = t.p, .indices = t.i, .type = TSR_FP32, .values = there_x,
+                               .memory = TSR_MEMORY_DEVICE};
+    const tsr_dense all = there(there_c, COLUMNS, COLUMNS);
+    const tsr_batch batch = {PRODUCTS, 3 * N, 0, N * COLUMNS};
+    tsr_sparse *a;
+    tsr_plan *panel, *csr;
+    assert_int_equal(tsr_sparse_create_csr(&a, N, N, &arrays, 0), TSR_OK);
+    assert_int_equal(tsr_set_option("kernel", "panel"), TSR_OK);
+    assert_int_equal(tsr_plan_create(&panel, TSR_OP_SPMM, tsr_default_semiring(TSR_FP32), a, &t.db, &all, 0), TSR_OK);
+    assert_int_equal(tsr_set_option("kernel", "csr"), TSR_OK);
+    assert_int_equal(tsr_plan_create(&csr, TSR_OP_SPMM, tsr_default_semiring(TSR_FP32), a, &t.db, &t.dc, 0), TSR_OK);
+    assert_int_equal(tsr_set_option("kernel", ""), TSR_OK);
+    assert_non_null(strstr(tsr_plan_explain(panel), "cuda:panel"));
+    assert_int_equal(tsr_execute_batch(panel, 1, a, &t.db, 0, &all, &batch, NULL), TSR_OK);
+    download(found, there_c, sizeof found);
+    for (int q = 0; q < PRODUCTS; q++) {
+        assert_int_equal(tsr_sparse_set_values(a, (float *)there_x + q * 3 * N), TSR_OK);
+        assert_int_equal(tsr_execute(csr, 1, a, &t.db, 0, &t.dc, NULL), TSR_OK);
+        download(single, t.c, sizeof single);
+        assert_memory_equal(single, found + q * N * COLUMNS, sizeof single);
+    }
+    tsr_plan_destroy(panel);
+    tsr_plan_destroy(csr);
+    tsr_sparse_destroy(a);
+    device->release(there_x);
+    device->release(there_c);
+    drop(&t);
+}
+
 /* Queued as others are; elements that do not begin at multiples of their size go through the host. */
 static void test_complex(void **state)
 {
@@ -545,7 +585,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spmm), cmocka_unit_test(test_spmv), cmocka_unit_test(test_sddmm), cmocka_unit_test(test_values_change),
         cmocka_unit_test(test_halves_are_added), cmocka_unit_test(test_kernels_by_name), cmocka_unit_test(test_workspace), cmocka_unit_test(test_pointers_are_checked),
-        cmocka_unit_test(test_wrong_arrays_are_refused), cmocka_unit_test(test_forms), cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_wrong_arrays_are_refused), cmocka_unit_test(test_forms), cmocka_unit_test(test_batch), cmocka_unit_test(test_batch_of_values_beside_a_panel),
         cmocka_unit_test(test_complex), cmocka_unit_test(test_sampled), cmocka_unit_test(test_saved), cmocka_unit_test(test_epilogue),
         cmocka_unit_test(test_threads),
     };

@@ -26,6 +26,10 @@ typedef struct side {
 static side side_of(const void *x, int64_t ld, const tsr_view *view, const prepared *p)
 {
     side s = {.x = x, .ld = ld, .rows = view->nrows, .by_col = view->by_col};
+    if (s.by_col && p->product.k == 1) { /* one column, consecutive */
+        s.by_col = false;
+        s.ld = 1;
+    }
     if (s.by_col)
         s.scratch = ((size_t)(s.rows * p->product.k) * p->size + 255) / 256 * 256;
     return s;

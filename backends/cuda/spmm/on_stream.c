@@ -32,14 +32,14 @@ typedef struct run {
 
 /* ---- layouts ---- */
 
-/* Rows of B as the operand has them.  Kernels of blocks want 16 bytes. */
+/* Rows of B as the operand has them.  Kernels of blocks want 16 bytes; csr, which takes other values, any. */
 static bool b_fits(const run *r)
 {
     const tsr_product *p = &r->p->product;
     if (p->n == 1)
         return r->o->ldb == 1;
     const bool aligned = (uintptr_t)r->o->b % 16 == 0 && (size_t)r->o->ldb * r->p->size % 16 == 0;
-    return !p->b.by_col && (aligned || !r->p->plan.blocks);
+    return !p->b.by_col && (aligned || !r->p->plan.blocks || r->o->values);
 }
 
 static bool c_fits(const run *r)
