@@ -1,6 +1,6 @@
 /* What the native door chooses between for operands in device memory, on the matrices that were measured: where bias and activation of a graph
  * network's layer come in, and whether attention of FP32 is one pass or three calls.
- *   test_device_choices LAYERS ATTENTION
+ *   test_device_choices LAYERS ATTENTION ATTENTION-BY-THE-DOOR
  * Records of bench_device --layers 1 and bench_attention (bench/results).
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
@@ -18,7 +18,7 @@
 #include "src/policy/price/attention.h"
 #include "test/unit/replay_times.h"
 
-static const char *records[2];
+static const char *records[3];
 
 /* ---- rows of a record ---- */
 
@@ -165,6 +165,21 @@ static void test_attention(void **state)
     assert_true(cases >= 12 && in_three > 4 && in_three < cases);
 }
 
+/* The same by the door, heads side by side, on another GPU than that of the prices. */
+static void test_attention_by_door(void **state)
+{
+    static char rows[MOST][ROW];
+    const int count = read_rows(records[2], rows);
+    (void)state;
+    assert_true(count >= 18);
+    for (int k = 0; k < count; k++) {
+        const double size = number(rows[k], "nrows"), pass = number(rows[k], "pass_ms"), three = number(rows[k], "three_ms");
+        const tsr_attention_features f = {.rows = size, .columns = size, .entries = number(rows[k], "nvals"), .heads = number(rows[k], "heads"),
+                                          .width = number(rows[k], "n")};
+        assert_true((tsr_attention_splits(&f) ? three : pass) <= 1.05 * fmin(pass, three));
+    }
+}
+
 /* Of small patterns nothing was measured. */
 static void test_small_patterns(void **state)
 {
@@ -175,9 +190,9 @@ static void test_small_patterns(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_layers), cmocka_unit_test(test_unknown_times), cmocka_unit_test(test_attention),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_layers), cmocka_unit_test(test_unknown_times), cmocka_unit_test(test_attention), cmocka_unit_test(test_attention_by_door),
                                        cmocka_unit_test(test_small_patterns)};
-    if (argc != 3) {
+    if (argc != 4) {
         return 2;
     }
     memcpy(records, argv + 1, sizeof records);

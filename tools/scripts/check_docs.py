@@ -234,8 +234,22 @@ def rows_of_conformance(_, content):
     return ['|'.join(str(case[key]) for key in ('tests', 'passed', 'failed', 'not_applicable')) for case in content]
 
 
+def rows_of_complex(_, content):
+    """Of bench_device --complex 1: of both types the door's time, and cuSPARSE's over it."""
+    rows = {}
+    for case in content:
+        rows.setdefault((case['matrix'], case['n']), {})[case['math'], case['kernel'] == 'cusparse'] = case['ms']
+    return ['|'.join([str(n)] + [cell for math in ('fc32', 'fc64') for cell in (f'{of[math, False]:.3f}', f'{of[math, True] / of[math, False]:.2f}')])
+            for (_, n), of in rows.items()]
+
+
+def rows_of_attention_door(_, content):
+    """Of bench_device --attention: one pass and three calls."""
+    return [f"{case['heads']}|{case['n']}|{case['pass_ms']:.3f}|{case['three_ms']:.3f}" for case in content]
+
+
 # By the schema of a record; figures of others are not compared.
-ROWS_OF = {'algorithms/1': rows_of_algorithms, 'conformance/1': rows_of_conformance, 'clients/1': rows_of_clients, 'elementwise/1': rows_of_elementwise, 'entries/1': rows_of_selection, 'graphs/1': rows_of_graphs,
+ROWS_OF = {'algorithms/1': rows_of_algorithms, 'attention-door/1': rows_of_attention_door, 'complex/1': rows_of_complex, 'conformance/1': rows_of_conformance, 'clients/1': rows_of_clients, 'elementwise/1': rows_of_elementwise, 'entries/1': rows_of_selection, 'graphs/1': rows_of_graphs,
            'layers/1': rows_of_layers,
            'masked/1': rows_of_masked, 'petsc-products/1': rows_of_petsc, 'petsc-sparse-products/2': rows_of_sparse_petsc,
            'pipelines/1': rows_of_pipelines, 'products/1': rows_of_products, 'python-products/1': rows_of_python,
