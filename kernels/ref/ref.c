@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/types.h"
+
 /* The accumulator of a whole result: one value and one flag per place of C (or per entry of the mask). */
 typedef struct sums {
     const tsr_semiring *semiring;
@@ -51,7 +53,7 @@ static int64_t find_sparse(const tsr_view *v, int64_t major, int64_t minor)
 {
     for (int64_t s = v->format == TSR_HYPERSPARSE ? 0 : major; s < v->nvec && vector_name(v, s) <= major; s++)
         if (vector_name(v, s) == major)
-            for (int64_t position = v->p[s]; position < v->p[s + 1]; position++)
+            for (int64_t position = tsr_view_start(v, s); position < tsr_view_start(v, s + 1); position++)
                 if (index_at(v, position) == minor)
                     return position;
     return -1;
@@ -103,7 +105,7 @@ static void spmm(sums *c, const tsr_product *product)
         return;
     }
     for (int64_t s = 0; s < a->nvec; s++)
-        for (int64_t position = a->p[s]; position < a->p[s + 1]; position++) {
+        for (int64_t position = tsr_view_start(a, s); position < tsr_view_start(a, s + 1); position++) {
             int64_t major = vector_name(a, s), minor = index_at(a, position);
             add_row(c, product, a->by_col ? minor : major, a->by_col ? major : minor, entry_value(a, position));
         }
@@ -133,7 +135,7 @@ static void masked(sums *c, const tsr_product *product)
 {
     const tsr_view *mask = &product->mask;
     for (int64_t s = 0; s < mask->nvec; s++)
-        for (int64_t position = mask->p[s]; position < mask->p[s + 1]; position++) {
+        for (int64_t position = tsr_view_start(mask, s); position < tsr_view_start(mask, s + 1); position++) {
             int64_t major = vector_name(mask, s), minor = index_at(mask, position);
             if (mask_lets_pass(product, position))
                 dot(c, product, position, mask->by_col ? minor : major, mask->by_col ? major : minor);

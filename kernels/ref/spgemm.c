@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/ref/value.h"
+#include "src/base/types.h"
 
 typedef struct row {
     const tsr_spgemm *product; /* by row */
@@ -32,7 +33,7 @@ static void visit_line(const tsr_view *v, int64_t line, bool across, void (*visi
 {
     const bool along = v->by_col == across;
     for (int64_t s = 0; s < v->nvec; s++)
-        for (int64_t e = v->p[s]; e < v->p[s + 1]; e++) {
+        for (int64_t e = tsr_view_start(v, s); e < tsr_view_start(v, s + 1); e++) {
             const int64_t name = name_of(v, s), index = index_at(v, e);
             if ((along ? name : index) == line)
                 visit(context, along ? index : name, e);

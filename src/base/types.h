@@ -11,6 +11,28 @@ static inline int64_t tsr_offset(const void *list, bool narrow, int64_t k)
     return narrow ? (int64_t)((const uint32_t *)list)[k] : ((const int64_t *)list)[k];
 }
 
+/* Offsets of either width, as a view has them. */
+typedef struct tsr_offsets {
+    const void *list;
+    bool narrow;
+} tsr_offsets;
+
+static inline tsr_offsets tsr_offsets_of(const tsr_view *v)
+{
+    return (tsr_offsets){v->p, v->narrow_offsets};
+}
+
+static inline int64_t tsr_offset_at(tsr_offsets offsets, int64_t k)
+{
+    return tsr_offset(offsets.list, offsets.narrow, k);
+}
+
+/* Offset k will be read soon. */
+static inline void tsr_offset_fetch(tsr_offsets offsets, int64_t k)
+{
+    __builtin_prefetch((const char *)offsets.list + k * (offsets.narrow ? 4 : 8));
+}
+
 /* Where stored vector k of a compressed view begins; k = nvec: where the last one ends. */
 static inline int64_t tsr_view_start(const tsr_view *v, int64_t k)
 {

@@ -22,7 +22,7 @@ static uint64_t draw(uint64_t n)
 
 typedef struct matrix {
     int64_t p[400], h[400], wide[MOST];
-    uint32_t narrow[MOST];
+    uint32_t narrow[MOST], narrow_p[400];
     _Alignas(8) char x[MOST * 8];
     tsr_view view;
 } matrix;
@@ -65,7 +65,7 @@ static void shuffle(int64_t *index, int64_t n)
 
 static void draw_matrix(matrix *m, int64_t nrows, int64_t ncols, tsr_type type, bool may_iso)
 {
-    const bool by_col = draw(3) == 0, hyper = draw(3) == 0, jumbled = draw(3) == 0, narrow = draw(2);
+    const bool by_col = draw(3) == 0, hyper = draw(3) == 0, jumbled = draw(3) == 0, narrow = draw(2), narrow_p = draw(2);
     const int64_t nvec = by_col ? ncols : nrows, vlen = by_col ? nrows : ncols, density = (int64_t)draw(40);
     int64_t stored = 0, nvals = 0;
     m->p[0] = 0;
@@ -83,9 +83,12 @@ static void draw_matrix(matrix *m, int64_t nrows, int64_t ncols, tsr_type type, 
         m->narrow[e] = (uint32_t)m->wide[e];
         put_value(type, m->x, e);
     }
+    for (int64_t v = 0; v <= stored; v++)
+        m->narrow_p[v] = (uint32_t)m->p[v];
     m->view = (tsr_view){.format = hyper ? TSR_HYPERSPARSE : TSR_SPARSE, .type = type, .by_col = by_col, .iso = may_iso && draw(4) == 0,
                          .jumbled = jumbled, .index_size = narrow ? 4 : 8, .nrows = nrows, .ncols = ncols, .nvec = hyper ? stored : nvec,
-                         .vlen = vlen, .ld = vlen, .nvals = nvals, .p = m->p, .h = hyper ? m->h : NULL,
+                         .vlen = vlen, .ld = vlen, .nvals = nvals,
+                         .p = narrow_p ? (const int64_t *)(const void *)m->narrow_p : m->p, .narrow_offsets = narrow_p, .h = hyper ? m->h : NULL,
                          .i = narrow ? (void *)m->narrow : (void *)m->wide, .x = m->x};
 }
 

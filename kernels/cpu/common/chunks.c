@@ -11,13 +11,13 @@
 #define LEAST_WORK 4096
 #define WORK_PER_VECTOR 2 /* in entries: what an empty row costs */
 
-static int64_t work_before(const int64_t *p, int64_t v)
+static int64_t work_before(tsr_offsets p, int64_t v)
 {
-    return p[v] - p[0] + WORK_PER_VECTOR * v;
+    return tsr_offset_at(p, v) - tsr_offset_at(p, 0) + WORK_PER_VECTOR * v;
 }
 
 /* The first vector boundary in [from, nvec] with at least `target` work before it. */
-static int64_t boundary(const int64_t *p, int64_t from, int64_t nvec, int64_t target)
+static int64_t boundary(tsr_offsets p, int64_t from, int64_t nvec, int64_t target)
 {
     int64_t lo = from, hi = nvec;
     while (lo < hi) {
@@ -41,25 +41,25 @@ static void push_whole(tsr_chunks *chunks, int64_t first, int64_t last)
         push(chunks, (tsr_chunk){ .first = first, .last = last, .slot = -1 });
 }
 
-static void push_pieces(tsr_chunks *chunks, const int64_t *p, int64_t v, int64_t size)
+static void push_pieces(tsr_chunks *chunks, tsr_offsets p, int64_t v, int64_t size)
 {
-    int64_t pieces = (p[v + 1] - p[v] + size - 1) / size;
+    int64_t pieces = (tsr_offset_at(p, v + 1) - tsr_offset_at(p, v) + size - 1) / size;
     for (int64_t piece = 0; piece < pieces; piece++) {
-        int64_t lo = p[v] + piece * size, hi = piece + 1 < pieces ? lo + size : p[v + 1];
+        int64_t lo = tsr_offset_at(p, v) + piece * size, hi = piece + 1 < pieces ? lo + size : tsr_offset_at(p, v + 1);
         push(chunks, (tsr_chunk){ .first = v, .last = v + 1, .bounds = { lo, hi }, .slot = chunks->slots++ });
     }
 }
 
 /* A vector longer than two chunks' work ends the chunk that its beginning falls into: it is always the last one. */
-static void push_range(tsr_chunks *chunks, const int64_t *p, int64_t first, int64_t last, int64_t size, bool may_split)
+static void push_range(tsr_chunks *chunks, tsr_offsets p, int64_t first, int64_t last, int64_t size, bool may_split)
 {
-    bool split = may_split && p[last] - p[last - 1] > 2 * size;
+    bool split = may_split && tsr_offset_at(p, last) - tsr_offset_at(p, last - 1) > 2 * size;
     push_whole(chunks, first, split ? last - 1 : last);
     if (split)
         push_pieces(chunks, p, last - 1, size);
 }
 
-tsr_status tsr_chunks_make(tsr_chunks *chunks, const int64_t *p, int64_t nvec, int nthreads, bool may_split)
+tsr_status tsr_chunks_make(tsr_chunks *chunks, tsr_offsets p, int64_t nvec, int nthreads, bool may_split)
 {
     int64_t work = nvec > 0 ? work_before(p, nvec) : 0;
     int64_t wanted = nthreads > 1 ? (int64_t)nthreads * CHUNKS_PER_THREAD : 1;

@@ -4,6 +4,7 @@
 #define TSR_CPU_CHUNKS_H
 
 #include "kernels/kernels.h"
+#include "src/base/types.h"
 
 /* Whole vectors [first, last), or, when slot >= 0, the entries [bounds[0], bounds[1]) of the one vector `first`: its
  * partial result then goes to carry slot `slot`. */
@@ -22,8 +23,8 @@ typedef struct tsr_chunks {
     int64_t slots;
 } tsr_chunks;
 
-/* Cut nvec vectors with offsets p. may_split: a vector longer than two chunks is cut into pieces. */
-tsr_status tsr_chunks_make(tsr_chunks *chunks, const int64_t *p, int64_t nvec, int nthreads, bool may_split);
+/* Cut nvec vectors with these offsets. may_split: a vector longer than two chunks is cut into pieces. */
+tsr_status tsr_chunks_make(tsr_chunks *chunks, tsr_offsets p, int64_t nvec, int nthreads, bool may_split);
 void tsr_chunks_free(tsr_chunks *chunks);
 
 /* Call work(context, job) for every job in [0, jobs) on up to nthreads threads, in any order. */

@@ -24,7 +24,7 @@ static int64_t count_row(const tsr_sg_job *job, int64_t v, uint32_t *seen, int64
 {
     int64_t count = 0;
     memset(seen, 0, (size_t)room * sizeof *seen);
-    for (int64_t e = job->a_p[v]; e < job->a_p[v + 1]; e++) {
+    for (int64_t e = tsr_offset_at(job->a_p, v); e < tsr_offset_at(job->a_p, v + 1); e++) {
         int64_t lo, hi;
         tsr_sg_row_of_b(job, tsr_sg_index(job->a_i, job->a_wide, e), &lo, &hi);
         for (; lo < hi; lo++) {

@@ -19,12 +19,12 @@ enum { AHEAD = 8 };
 /* B's row of the entry AHEAD places on, and the offsets of one twice as far. */
 INLINE void fetch_ahead(const tsr_sg_job *job, int64_t e)
 {
-    const int64_t last = job->a_p[job->nvec];
+    const int64_t last = tsr_offset_at(job->a_p, job->nvec);
     if (e + 2 * AHEAD < last)
-        __builtin_prefetch(job->b_p + tsr_sg_index(job->a_i, job->a_wide, e + 2 * AHEAD));
+        tsr_offset_fetch(job->b_p, tsr_sg_index(job->a_i, job->a_wide, e + 2 * AHEAD));
     if (e + AHEAD >= last)
         return;
-    const int64_t lo = job->b_p[tsr_sg_index(job->a_i, job->a_wide, e + AHEAD)];
+    const int64_t lo = tsr_offset_at(job->b_p, tsr_sg_index(job->a_i, job->a_wide, e + AHEAD));
     const size_t width = job->b_wide ? 8 : 4;
     __builtin_prefetch((const char *)job->b_i + (size_t)lo * width);
     __builtin_prefetch((const char *)job->b_i + (size_t)lo * width + 64);

@@ -47,7 +47,7 @@ static bool expand(tsr_spgemm_work *w)
     int64_t done = 0;
     for (int64_t v = 0; v < b->nvec; v++)
         while (done <= b->h[v])
-            p[done++] = b->p[v];
+            p[done++] = tsr_view_start(b, v);
     while (done <= b->nrows)
         p[done++] = b->nvals;
     return true;
@@ -114,11 +114,11 @@ static void set_patterns(tsr_spgemm_work *w)
     job->n = s->n;
     job->k = s->k;
     job->nvec = s->a.nvec;
-    job->a_p = s->a.p;
+    job->a_p = tsr_offsets_of(&s->a);
     job->a_h = s->a.format == TSR_HYPERSPARSE ? s->a.h : NULL;
     job->a_i = s->a.i;
     job->a_wide = s->a.index_size == 8;
-    job->b_p = w->b_offsets ? w->b_offsets : s->b.p;
+    job->b_p = w->b_offsets ? (tsr_offsets){.list = w->b_offsets} : tsr_offsets_of(&s->b);
     job->b_h = s->b.format == TSR_HYPERSPARSE && !w->b_offsets ? s->b.h : NULL;
     job->b_i = s->b.i;
     job->b_wide = s->b.index_size == 8;
@@ -135,7 +135,7 @@ static void set_mask(tsr_spgemm_work *w)
     if (!s->masked)
         return;
     job->complement = s->mask_complement;
-    job->m_p = s->mask.p;
+    job->m_p = tsr_offsets_of(&s->mask);
     job->m_h = s->mask.format == TSR_HYPERSPARSE ? s->mask.h : NULL;
     job->m_i = s->mask.i;
     job->m_wide = s->mask.index_size == 8;
@@ -152,13 +152,13 @@ static void count_range(void *context, int64_t first, int64_t last)
     tsr_spgemm_work *w = context;
     const tsr_sg_job *job = &w->job;
     enum { AHEAD = 16 };
-    const int64_t end = job->a_p[last];
+    const int64_t end = tsr_offset_at(job->a_p, last);
     for (int64_t v = first; v < last; v++) {
         int64_t products = 0;
-        for (int64_t e = job->a_p[v]; e < job->a_p[v + 1]; e++) {
+        for (int64_t e = tsr_offset_at(job->a_p, v); e < tsr_offset_at(job->a_p, v + 1); e++) {
             int64_t lo, hi;
             if (job->fetch && e + AHEAD < end)
-                __builtin_prefetch(job->b_p + tsr_sg_index(job->a_i, job->a_wide, e + AHEAD));
+                tsr_offset_fetch(job->b_p, tsr_sg_index(job->a_i, job->a_wide, e + AHEAD));
             tsr_sg_row_of_b(job, tsr_sg_index(job->a_i, job->a_wide, e), &lo, &hi);
             products += hi - lo;
         }

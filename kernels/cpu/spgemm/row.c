@@ -132,13 +132,13 @@ static bool compute(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, way h
                        : how == WINDOW ? have_window(t, w)
                                        : true;
     if (ready)
-        row[how](job, t, row_of(job, v), job->a_p[v], job->a_p[v + 1]);
+        row[how](job, t, row_of(job, v), tsr_offset_at(job->a_p, v), tsr_offset_at(job->a_p, v + 1));
     return ready;
 }
 
 static bool compute_free(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, way *how)
 {
-    *how = choose(t, w, products_of(w, v), w->job.a_p[v], w->job.a_p[v + 1]);
+    *how = choose(t, w, products_of(w, v), tsr_offset_at(w->job.a_p, v), tsr_offset_at(w->job.a_p, v + 1));
     return compute(t, w, v, *how);
 }
 
@@ -154,8 +154,8 @@ static void row_of_mask(const tsr_sg_job *job, int64_t row, int64_t *lo, int64_t
             return;
         }
     }
-    *lo = job->m_p[v];
-    *hi = job->m_p[v + 1];
+    *lo = tsr_offset_at(job->m_p, v);
+    *hi = tsr_offset_at(job->m_p, v + 1);
 }
 
 /* The whole row in a window, of which what the mask hides is taken out: it comes sorted. */
@@ -176,7 +176,7 @@ static bool compute_passing(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t 
     for (int64_t at = lo; at < end; at++)
         if (tsr_sg_mask_is_true(job, at))
             t->pass[tsr_sg_index(job->m_i, job->m_wide, at)] = !job->complement;
-    w->loops.masked(job, t, row_of(job, v), job->a_p[v], job->a_p[v + 1]);
+    w->loops.masked(job, t, row_of(job, v), tsr_offset_at(job->a_p, v), tsr_offset_at(job->a_p, v + 1));
     for (int64_t at = lo; at < end; at++)
         t->pass[tsr_sg_index(job->m_i, job->m_wide, at)] = job->complement;
     return true;
@@ -189,7 +189,7 @@ static bool compute_masked(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v
     row_of_mask(job, row_of(job, v), &lo, &end);
     if (lo == end)
         return !job->complement || compute_free(t, w, v, how);
-    *how = job->complement && window_pays(t, job, products_of(w, v), job->a_p[v], job->a_p[v + 1]) ? WINDOW : DENSE;
+    *how = job->complement && window_pays(t, job, products_of(w, v), tsr_offset_at(job->a_p, v), tsr_offset_at(job->a_p, v + 1)) ? WINDOW : DENSE;
     return *how == WINDOW ? compute_hidden(t, w, v, lo, end) : compute_passing(t, w, v, lo, end);
 }
 

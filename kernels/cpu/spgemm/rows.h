@@ -15,6 +15,7 @@
 
 #include "kernels/cpu/common/template.h"
 #include "kernels/spgemm.h"
+#include "src/base/types.h"
 
 #define TSR_SG_TERMS 512 /* products of one row of B made in one go … */
 #define TSR_SG_TERM_BYTES (TSR_SG_TERMS * 16) /* … of the largest type */
@@ -40,13 +41,15 @@ typedef struct tsr_sg_job {
     int64_t offset, term_step; /* positional; 0 where all products of an entry of A are one */
     bool valued;               /* C has values */
     size_t size;               /* of one */
-    const int64_t *a_p, *a_h, *b_p, *b_h;
+    tsr_offsets a_p, b_p;
+    const int64_t *a_h, *b_h;
     const void *a_i, *b_i, *a_x, *b_x;
     bool a_wide, b_wide, b_sorted;
     int64_t a_step, b_step, b_nvec;
     bool fetch;                /* B is large: ask for its rows ahead */
     bool masked, complement;
-    const int64_t *m_p, *m_h;
+    tsr_offsets m_p;
+    const int64_t *m_h;
     const void *m_i, *m_x;
     bool m_wide;
     size_t m_size;             /* of a value of the mask; 0: structural */
@@ -127,12 +130,12 @@ static inline void tsr_sg_row_of_b(const tsr_sg_job *job, int64_t k, int64_t *lo
     if (job->b_h) {
         const int64_t v = tsr_sg_search(job->b_h, job->b_nvec, k);
         const bool found = v < job->b_nvec && job->b_h[v] == k;
-        *lo = found ? job->b_p[v] : 0;
-        *hi = found ? job->b_p[v + 1] : 0;
+        *lo = found ? tsr_offset_at(job->b_p, v) : 0;
+        *hi = found ? tsr_offset_at(job->b_p, v + 1) : 0;
         return;
     }
-    *lo = job->b_p[k];
-    *hi = job->b_p[k + 1];
+    *lo = tsr_offset_at(job->b_p, k);
+    *hi = tsr_offset_at(job->b_p, k + 1);
 }
 
 #endif

@@ -212,7 +212,7 @@ static void compute_known(tsr_sg_thread *t, const repeat *r, const tsr_sg_chunk 
         t->used = r->p[v];
         t->capacity = r->p[v + 1];
         if (t->used < t->capacity)
-            r->w->loops.known(job, t, job->a_h ? job->a_h[v] : v, job->a_p[v], job->a_p[v + 1]);
+            r->w->loops.known(job, t, job->a_h ? job->a_h[v] : v, tsr_offset_at(job->a_p, v), tsr_offset_at(job->a_p, v + 1));
     }
 }
 

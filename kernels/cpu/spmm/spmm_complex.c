@@ -20,7 +20,7 @@ tsr_status tsr_cpu_spmm_complex(const tsr_complex_spmm *product)
 {
     const tsr_complex_table *table = TSR_PICK_ISA(&tsr_complex_table);
     tsr_chunks chunks;
-    tsr_status status = tsr_chunks_make(&chunks, product->a->p, product->a->nvec, product->nthreads, false);
+    tsr_status status = tsr_chunks_make(&chunks, tsr_offsets_of(product->a), product->a->nvec, product->nthreads, false);
     if (status != TSR_OK)
         return status;
     deal d = { product, product->type == TSR_FC32 ? table->fc32 : table->fc64, chunks.list };

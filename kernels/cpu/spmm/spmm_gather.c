@@ -327,7 +327,7 @@ static tsr_status slab_begin(slab *s, int64_t width)
     const tsr_product *product = s->plan->product;
     size_t size = s->plan->size, k = (size_t)product->k, columns = (size_t)width;
     bool split = s->plan->flags || product->semiring.add != TSR_ADD_ANY;
-    if (tsr_chunks_make(&s->chunks, product->a.p, product->a.nvec, product->nthreads, split) != TSR_OK)
+    if (tsr_chunks_make(&s->chunks, tsr_offsets_of(&product->a), product->a.nvec, product->nthreads, split) != TSR_OK)
         return TSR_OUT_OF_MEMORY;
     bool pack = product->b.by_col;
     size_t slots = (size_t)s->chunks.slots + 1;

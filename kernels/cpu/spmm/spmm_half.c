@@ -23,7 +23,7 @@ tsr_status tsr_cpu_spmm_half(const tsr_half_spmm *product)
 {
     const tsr_half_table *table = TSR_PICK_ISA(&tsr_half_table);
     tsr_chunks chunks;
-    tsr_status status = tsr_chunks_make(&chunks, product->a->p, product->a->nvec, product->nthreads, false);
+    tsr_status status = tsr_chunks_make(&chunks, tsr_offsets_of(product->a), product->a->nvec, product->nthreads, false);
     if (status != TSR_OK)
         return status;
     slab s = { .job = { .product = product }, .run = product->b_type == TSR_FP16 ? table->fp16 : table->bf16, .chunks = chunks.list };

@@ -69,6 +69,45 @@ static tsr_status take_x(spmv *s)
     return gaps ? pack_x(s) : TSR_OK;
 }
 
+/* ---- offsets ---- */
+
+/* The vectors from `first` on are those from 0 on of this job. */
+static tsr_spmv_job from_vector(const spmv *s, const tsr_spmv_job *whole, int64_t first, bool by_col)
+{
+    tsr_spmv_job job = *whole;
+    if (job.h) {
+        job.h += first;
+    } else if (by_col) {
+        job.x = (const char *)job.x + (first & job.x_mask) * s->size;
+        job.xb = job.xb ? job.xb + first : NULL;
+    } else {
+        job.y = (char *)job.y + first * s->size;
+        job.yb = job.yb ? job.yb + first : NULL;
+        job.c = job.c ? (const char *)job.c + (first & job.c_mask) * s->size : NULL;
+    }
+    return job;
+}
+
+/* Vectors [first, last) of the job.  The loops read offsets of 64 bits: narrow ones are widened some at a time. */
+static void run_vectors(const spmv *s, tsr_spmv_fn loop, const tsr_spmv_job *job, bool by_col)
+{
+    enum { SOME = 512 };
+    int64_t p[SOME + 1];
+    if (!s->product->a.narrow_offsets) {
+        loop(job);
+        return;
+    }
+    for (int64_t first = job->first; first < job->last; first += SOME) {
+        tsr_spmv_job part = from_vector(s, job, first, by_col);
+        part.p = p;
+        part.first = 0;
+        part.last = job->last - first < SOME ? job->last - first : SOME;
+        for (int64_t v = 0; v <= part.last; v++)
+            p[v] = tsr_view_start(&s->product->a, first + v);
+        loop(&part);
+    }
+}
+
 /* ---- A by row ---- */
 
 static int64_t least_gathered = 1 << 19;
@@ -94,7 +133,9 @@ static void run_rows(void *context, int64_t at)
     tsr_spmv_job job = s->job;
     job.first = chunk->first;
     job.last = chunk->last;
-    if (chunk->slot >= 0) {
+    if (chunk->slot < 0) {
+        run_vectors(s, s->rows, &job, false);
+    } else {
         job.c = NULL;
         job.p = chunk->bounds;
         job.h = NULL;
@@ -102,8 +143,8 @@ static void run_rows(void *context, int64_t at)
         job.last = 1;
         job.y = s->carry + chunk->slot * s->size;
         job.yb = s->carry_flags + chunk->slot;
+        s->rows(&job);
     }
-    s->rows(&job);
 }
 
 /* C may be y. */
@@ -148,7 +189,7 @@ static tsr_status spmv_by_row(spmv *s)
 {
     const tsr_view *a = &s->product->a;
     bool split = s->product->semiring.add != TSR_ADD_ANY;
-    if (tsr_chunks_make(&s->chunks, a->p, a->nvec, s->product->nthreads, split) != TSR_OK)
+    if (tsr_chunks_make(&s->chunks, tsr_offsets_of(a), a->nvec, s->product->nthreads, split) != TSR_OK)
         return TSR_OUT_OF_MEMORY;
     s->carry = malloc((size_t)((s->chunks.slots + 1) * s->size));
     s->carry_flags = malloc((size_t)s->chunks.slots + 1);
@@ -196,7 +237,7 @@ static void run_columns(void *context, int64_t part)
     job.last = nvec;
     for (int64_t at = s->chunks.count - 1; at >= 0 && at * s->parts / s->chunks.count > part; at--)
         job.last = s->chunks.list[at].first;
-    s->fns.by_col[s->product->a.index_size == 4 ? 0 : 1](&job);
+    run_vectors(s, s->fns.by_col[s->product->a.index_size == 4 ? 0 : 1], &job, true);
 }
 
 static void join_columns(void *context, int64_t first, int64_t last)
@@ -222,7 +263,7 @@ static tsr_status spmv_by_column(spmv *s)
     size_t m = (size_t)s->product->m;
     int8_t *own = NULL;
     s->parts = parts_worth(s->product);
-    if (tsr_chunks_make(&s->chunks, a->p, a->nvec, s->product->nthreads, false) != TSR_OK)
+    if (tsr_chunks_make(&s->chunks, tsr_offsets_of(a), a->nvec, s->product->nthreads, false) != TSR_OK)
         return TSR_OUT_OF_MEMORY;
     if (s->job.yb == NULL && s->semiring.add == TSR_ADD_ANY)
         s->job.yb = own = malloc(m);

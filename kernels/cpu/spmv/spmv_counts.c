@@ -19,14 +19,15 @@ bool tsr_cpu_spmv_counts_takes(const tsr_product *p)
 
 #define STORE(kind) \
     for (int64_t v = first; v < last; v++) { \
-        const int64_t n = p[v + 1] - p[v]; \
+        const int64_t n = tsr_view_start(a, v + 1) - tsr_view_start(a, v); \
         ((kind *)c->y)[h ? h[v] : v] = (kind)(adds ? n : n > 0); \
     } \
     break
 
 static void store_counts(const counts *c, int64_t first, int64_t last)
 {
-    const int64_t *p = c->product->a.p, *h = c->product->a.h;
+    const tsr_view *a = &c->product->a;
+    const int64_t *h = a->h;
     const bool adds = c->product->semiring.add == TSR_ADD_PLUS;
     switch (c->product->semiring.type) {
     case TSR_FP32: STORE(float);
@@ -41,10 +42,10 @@ static void store_counts(const counts *c, int64_t first, int64_t last)
 static void count_rows(void *context, int64_t first, int64_t last)
 {
     const counts *c = context;
-    const int64_t *p = c->product->a.p, *h = c->product->a.h;
+    const tsr_view *a = &c->product->a;
     store_counts(c, first, last);
     for (int64_t v = first; c->present && v < last; v++)
-        c->present[h ? h[v] : v] = p[v + 1] > p[v];
+        c->present[a->h ? a->h[v] : v] = tsr_view_start(a, v + 1) > tsr_view_start(a, v);
 }
 
 tsr_status tsr_cpu_spmv_counts(const tsr_product *product, tsr_result *result)

@@ -3,6 +3,7 @@
 #include "src/format/sparse/format.h"
 
 #include "src/base/split.h"
+#include "src/base/types.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -335,9 +336,27 @@ static void describe(tsr_compressed *out, const copy *c, bool by_col, bool iso)
                  (c->values ? (size_t)in->nvals * size : iso ? size : 0);
 }
 
+/* Narrow offsets are widened before: that is little beside the entries. */
+static tsr_status compress_widened(tsr_compressed *out, const tsr_view *in, tsr_type type, unsigned flags, int nthreads)
+{
+    int64_t *p = tsr_format_alloc(in->nvec + 1, sizeof *p);
+    if (!p)
+        return TSR_OUT_OF_MEMORY;
+    for (int64_t s = 0; s <= in->nvec; s++)
+        p[s] = tsr_view_start(in, s);
+    tsr_view wide = *in;
+    wide.p = p;
+    wide.narrow_offsets = false;
+    const tsr_status status = tsr_compress(out, &wide, type, flags, nthreads);
+    free(p);
+    return status;
+}
+
 tsr_status tsr_compress(tsr_compressed *out, const tsr_view *in, tsr_type type, unsigned flags, int nthreads)
 {
     memset(out, 0, sizeof *out);
+    if (in->narrow_offsets)
+        return compress_widened(out, in, type, flags, nthreads);
     if ((in->format != TSR_SPARSE && in->format != TSR_HYPERSPARSE) || ((unsigned)type >= TSR_TYPE_COUNT && !tsr_is_complex(type)))
         return TSR_INVALID_VALUE;
     bool flip = flags & TSR_COMPRESS_FLIP, with_x = !(flags & TSR_COMPRESS_PATTERN) && in->x, iso = with_x && in->iso;

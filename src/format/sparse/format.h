@@ -17,7 +17,7 @@ enum {
     TSR_COMPRESS_FLIP = 2     /* store the other orientation (by row <-> by column) */
 };
 
-/* Copy a sparse or hypersparse view into 32-bit indices (64-bit if nrows or ncols > 2^32-1), sorted, in the same or the
+/* Copy a sparse or hypersparse view (its offsets of either width) into 32-bit indices (64-bit if nrows or ncols > 2^32-1), sorted, in the same or the
  * other orientation, values typecast to `type` (iso stays iso: one value).  The matrix is the same one: nrows, ncols
  * unchanged.  On any failure *out is empty: TSR_INVALID_VALUE for bitmap and full views; TSR_OUT_OF_MEMORY, also for
  * vector pointers far larger than the matrix (more than 2^32 vectors, nearly all of them empty). */
