@@ -164,6 +164,7 @@ typedef struct tsr_operation {
     void (*drop)(struct tsr_call *call);      /* what is left on the device */
     void (*describe)(char *text, size_t size, const struct tsr_call *call);
     const char *kernel;                       /* for the trace; NULL: whoever runs it reports */
+    bool reads_narrow;                        /* the CPU reads offsets of either width, of all operands */
     bool may_wait;                            /* it can run later, from a copy of the call (TESSERA_DEFER) */
 } tsr_operation;
 

@@ -6,6 +6,7 @@
 
 #include "src/base/types.h"
 #include "src/format/sparse/format.h"
+#include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 
 bool tsr_wanted_by_col_a(const tsr_product *p)
@@ -39,11 +40,11 @@ static tsr_status cast_operand(tsr_view *v, tsr_type type, bool read, void *one,
     return TSR_OK;
 }
 
-/* Replace *v by the representation, built if need be (not of narrow offsets); NULL: *v is as it was. */
+/* Replace *v by the representation, built if need be; NULL: *v is as it was. */
 static tsr_rep *use_representation(tsr_view *v, tsr_record *m, tsr_rep_key key, bool transposed, int nthreads)
 {
     tsr_view own = transposed ? tsr_view_transposed(*v) : *v;
-    tsr_rep *rep = own.narrow_offsets ? tsr_record_find(m, key) : tsr_record_build(m, key, &own, nthreads);
+    tsr_rep *rep = tsr_record_build(m, key, &own, nthreads);
     if (!rep)
         return NULL;
     *v = transposed ? tsr_view_transposed(*tsr_rep_view(rep)) : *tsr_rep_view(rep);
@@ -89,6 +90,8 @@ bool tsr_operands_kept(const tsr_call *call, const tsr_backend *backend)
 
 /* ---- offsets ---- */
 
+enum { VIEWS = 4 }; /* of a call, A last */
+
 static bool widen(tsr_view *v, tsr_copies *copies)
 {
     const int64_t *wide = v->narrow_offsets ? tsr_copies_widen(copies, (const void *)v->p, v->nvec + 1) : v->p;
@@ -98,43 +101,50 @@ static bool widen(tsr_view *v, tsr_copies *copies)
 }
 
 /* Views of the same offsets (p) stay so. */
-static void share(tsr_view *const views[], int count, const int64_t *p, const int64_t *wide)
+static void share(tsr_view *const views[], const int64_t *p, const int64_t *wide)
 {
-    for (int k = 0; k < count; k++)
+    for (int k = 0; k < VIEWS; k++)
         if (views[k]->narrow_offsets && views[k]->p == p) {
             views[k]->p = wide;
             views[k]->narrow_offsets = false;
         }
 }
 
+/* The first `count` of them. */
 static bool widen_all(tsr_view *const views[], int count, tsr_copies *copies)
 {
     bool done = true;
     for (int k = 0; done && k < count; k++) {
         const int64_t *narrow = views[k]->p;
         done = widen(views[k], copies);
-        share(views, count, narrow, views[k]->p);
+        share(views, narrow, views[k]->p);
     }
     return done;
 }
 
-static bool has_representation(const tsr_call *call)
+static bool reads_narrow_all(const tsr_call *call)
 {
-    const tsr_decision *d = &call->decision;
-    tsr_rep *rep = d->build_a && call->a.record ? tsr_record_find(call->a.record, d->a_key) : NULL;
-    tsr_rep_unref(rep);
-    return rep;
+    return call->operation && call->operation->reads_narrow; /* a native call has none */
+}
+
+/* The CPU takes offsets of either width in some products: of A in SpMV, of all operands in some operations. */
+static bool reads_narrow_a(const tsr_call *call, const tsr_backend *backend)
+{
+    return backend == tsr_backend_cpu() && (reads_narrow_all(call) || call->product.op == TSR_OP_SPMV);
 }
 
 bool tsr_operands_widen(tsr_call *call)
 {
     tsr_product *p = &call->product;
-    tsr_view *const views[] = {&p->mask, &call->sparse, &p->b, &p->a};
+    tsr_view *const views[VIEWS] = {&p->mask, &call->sparse, &p->b, &p->a};
     const tsr_backend *backend = call->decision.backend;
+    const bool reads_narrow = reads_narrow_a(call, backend);
+    if (reads_narrow && reads_narrow_all(call))
+        return true;
     if (!p->mask.narrow_offsets && !call->sparse.narrow_offsets && !p->b.narrow_offsets && !p->a.narrow_offsets)
         return true;
-    const bool a_is_kept = has_representation(call) || (backend && tsr_operands_kept(call, backend));
-    return widen_all(views, a_is_kept ? 3 : 4, &call->a.copies);
+    const bool a_stays = reads_narrow || (call->decision.build_a && call->a.record) || (backend && tsr_operands_kept(call, backend));
+    return widen_all(views, a_stays ? VIEWS - 1 : VIEWS, &call->a.copies);
 }
 
 /* ---- bitmaps ---- */
@@ -169,7 +179,7 @@ tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const ts
     offer(held->slots, ready, call, d->backend);
     const bool sparse_b = tsr_is_compressed(&ready->b);
     held->kept = !all && ready->a_slot && !ready->a.iso && !(sparse_b && ready->b.iso) && d->backend->holds(ready);
-    if (!held->kept && !widen(&ready->a, &held->copies))
+    if (!held->kept && !reads_narrow_a(call, d->backend) && !widen(&ready->a, &held->copies))
         status = TSR_OUT_OF_MEMORY;
     if (status == TSR_OK && !held->kept)
         status = cast_operand(&ready->a, type, tsr_reads_a(ready), &held->a_iso, &held->a_cast, ready->nthreads);

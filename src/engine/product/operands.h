@@ -23,7 +23,7 @@ typedef struct tsr_operands {
  * held (release is still allowed). */
 tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const tsr_call *call, const tsr_decision *d, bool all);
 
-/* Offsets become what kernels read; A's only where nothing that is kept stands for it.  False: out of memory. */
+/* Offsets become what the kernels of the product read; A's wait for tsr_operands_prepare where a representation stands for it.  False: out of memory. */
 bool tsr_operands_widen(tsr_call *call);
 
 /* A bitmap of the host, of at least one place, becomes sparse, in copies.  False: out of memory, it is as it was. */
