@@ -438,7 +438,8 @@ static void test_pairs_of_short_lists(void **state)
     }
 }
 
-/* W<S> = W A' with four rows, plus_first in FP64: ms of a thread of an EPYC (Zen 5, 1 MiB L2), uniform graphs but for the third. */
+/* W<S> = W A' with four rows, plus_first in FP64, uniform graphs but for the third: ms of CPU time of a thread of a busy EPYC (1 MiB L2), divided by
+ * 1.4, which is assumed, not measured, to be what its other work cost. */
 static void test_few_rows_by_dots(void **state)
 {
     (void)state;
