@@ -1,7 +1,7 @@
-/* Times one product of two sparse matrices: `bench_spgemm CASE THREADS CALLS [home]`, cases as in spgemm_matrices.h; CASE! is C<!A,struct> = A B, a step
+/* Times one product of two sparse matrices: `bench_spgemm CASE THREADS CALLS [arrays]`, cases as in spgemm_matrices.h; CASE! is C<!A,struct> = A B, a step
  * of a search whose frontier is also what has been visited.  Prints one JSON object: of every
  * call its time, its processor time, processor time and time of the GrB_wait after it (which sorts what is jumbled), all in ms; entries and sum of C;
- * the most memory used, in MB, operands included.  home: the time ends when the program has C's arrays, which GraphBLAS hands out as it holds them.
+ * the most memory used, in MB, operands included.  arrays: the time ends when the program has C's arrays, which GraphBLAS hands out as it holds them.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static double most_memory(void)
 }
 
 /* C's arrays to the program and back; sorted or not. */
-static void take_home(GrB_Matrix C)
+static void unpack(GrB_Matrix C)
 {
     GrB_Index *p = NULL, *i = NULL, p_size = 0, i_size = 0, x_size = 0;
     void *x = NULL;
@@ -50,7 +50,7 @@ static void take_home(GrB_Matrix C)
 }
 
 /* V: what is hidden, or NULL. */
-static void call(times *t, int k, bool home, GrB_Matrix V, GrB_Matrix A, GrB_Matrix B, GrB_Index *nvals, double *sum)
+static void call(times *t, int k, bool arrays, GrB_Matrix V, GrB_Matrix A, GrB_Matrix B, GrB_Index *nvals, double *sum)
 {
     GrB_Matrix C;
     GrB_Index m, n;
@@ -59,8 +59,8 @@ static void call(times *t, int k, bool home, GrB_Matrix V, GrB_Matrix A, GrB_Mat
     TRY(GrB_Matrix_new(&C, GrB_FP64, m, n));
     const double wall = clock_ms(CLOCK_MONOTONIC), cpu = clock_ms(CLOCK_PROCESS_CPUTIME_ID);
     TRY(GrB_mxm(C, V, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B, V ? GrB_DESC_SC : NULL));
-    if (home)
-        take_home(C);
+    if (arrays)
+        unpack(C);
     const double done = clock_ms(CLOCK_PROCESS_CPUTIME_ID);
     const double returned = clock_ms(CLOCK_MONOTONIC);
     t->wall[k] = returned - wall;
@@ -88,10 +88,10 @@ int main(int argc, char **argv)
     GrB_Matrix A, B;
     GrB_Index nvals = 0, entries;
     double sum = 0;
-    const bool home = argc == 5 && strcmp(argv[4], "home") == 0, valid = argc == 4 || home;
+    const bool arrays = argc == 5 && strcmp(argv[4], "arrays") == 0, valid = argc == 4 || arrays;
     const int threads = valid ? atoi(argv[2]) : 0, calls = valid ? atoi(argv[3]) : 0;
     if (threads < 1 || calls < 1 || calls > MOST_CALLS) {
-        fprintf(stderr, "usage: bench_spgemm CASE THREADS CALLS [home]\n");
+        fprintf(stderr, "usage: bench_spgemm CASE THREADS CALLS [arrays]\n");
         return 2;
     }
     char *masked = strchr(argv[1], '!');
@@ -103,7 +103,7 @@ int main(int argc, char **argv)
     TRY(GrB_Matrix_nvals(&entries, A));
     const double before = most_memory();
     for (int k = 0; k < calls; k++)
-        call(&t, k, home, masked ? A : NULL, A, B, &nvals, &sum);
+        call(&t, k, arrays, masked ? A : NULL, A, B, &nvals, &sum);
     printf("{");
     print("ms", t.wall, calls);
     print("cpu_ms", t.cpu, calls);

@@ -21,7 +21,7 @@ def measure(options, case, mode):
     environment = dict(os.environ, OMP_NUM_THREADS=str(options.threads))
     if mode:
         environment.update(LD_PRELOAD=options.library, TESSERA_MODE=mode)
-    command = [options.program, case, str(options.threads), str(options.calls)] + ['home'] * options.home
+    command = [options.program, case, str(options.threads), str(options.calls)] + ['arrays'] * options.arrays
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f'{case}: {done.stderr.strip()}')
@@ -118,11 +118,11 @@ def main():
     parser.add_argument('--mode', default='cpu', help='of Tessera: cpu, gpu, auto, or several with commas between')
     parser.add_argument('--calls', type=int, default=3, help='of a process')
     parser.add_argument('--turns', type=int, default=2)
-    parser.add_argument('--home', action='store_true', help='the time ends when the program has the arrays of C')
+    parser.add_argument('--arrays', action='store_true', help='the time ends when the program has the arrays of C')
     parser.add_argument('--output')
     parser.add_argument('cases', nargs='+')
     options = parser.parse_args()
-    head, rows = record.header('spgemm/1', uses_gpu=options.mode != 'cpu', home=options.home), []
+    head, rows = record.header('spgemm/1', uses_gpu=options.mode != 'cpu', arrays=options.arrays), []
     for case in options.cases:
         rows += one_case(options, case)
         print(json.dumps(rows[-1]), flush=True)

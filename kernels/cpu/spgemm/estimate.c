@@ -120,10 +120,10 @@ static void count_some(void *context, int64_t job)
 /* Entries for each that a row may have at most; half of them if that cannot be told. */
 static double share_of_most(const tsr_spgemm_work *w)
 {
-    const int64_t nvec = w->job.nvec, looked_at = w->before[nvec] / SHARE;
+    const int64_t nvec = w->job.nvec, products = w->before[nvec] / SHARE;
     sample s = {.w = w, .step = nvec / MOST_ROWS > SHARE ? nvec / MOST_ROWS : SHARE,
-                .jobs = tsr_parts(looked_at, PRODUCTS_PER_JOB, w->product.nthreads)};
-    s.limit = looked_at / s.jobs;
+                .jobs = tsr_parts(products, PRODUCTS_PER_JOB, w->product.nthreads)};
+    s.limit = products / s.jobs;
     tsr_for_jobs(s.jobs, (int)s.jobs, count_some, &s);
     return s.failed || s.most == 0 ? .5 : (double)s.counted / (double)s.most;
 }
