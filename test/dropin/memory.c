@@ -235,22 +235,28 @@ static double huge_mib(void)
     return read_mib("/proc/self/smaps_rollup", "AnonHugePages:");
 }
 
-/* A result of 51 MB that is used again: huge pages while that has not paid yet, and later. */
-static void used_again(void)
+/* Those of a program that makes A B again and again: after `few` products, and after all.  Frees A and B. */
+static void print_huge_pages(GrB_Matrix a, GrB_Matrix b, int few, int all)
 {
-    enum { EARLY = 6, LATE = 20 };
-    GrB_Matrix a = sparse(100000, 200000), b = dense(100000, 64), c = NULL;
+    GrB_Matrix c = NULL;
     double early = 0;
-    for (int round = 0; round < LATE; round++) {
+    for (int round = 0; round < all; round++) {
         GrB_Matrix_free(&c);
         c = product(a, b);
-        if (round < EARLY)
+        if (round < few)
             early = huge_mib();
     }
-    printf("early %.0f late %.0f\n", early, huge_mib());
+    printf("early %.0f late %.0f", early, huge_mib());
     CHECK(GrB_Matrix_free(&a));
     CHECK(GrB_Matrix_free(&b));
     CHECK(GrB_Matrix_free(&c));
+}
+
+/* A result of 51 MB that is used again: huge pages while that has not paid yet, and later. */
+static void used_again(void)
+{
+    print_huge_pages(sparse(100000, 200000), dense(100000, 64), 6, 20);
+    printf("\n");
 }
 
 /* Can this kernel make huge pages of 4 MiB that are there? */
@@ -284,23 +290,14 @@ static void gathered(void)
 /* A result of 16 MB, which is a part of the heap, from an operand of 128 kB. */
 static void heap_used_again(void)
 {
-    enum { EARLY = 8, LATE = 40, ROWS = 131072, MIDDLE = 1000 };
+    enum { ROWS = 131072, MIDDLE = 1000 };
     const int can = collapses();
-    GrB_Matrix a = NULL, b = dense(MIDDLE, 16), c = NULL;
+    GrB_Matrix a = NULL, b = dense(MIDDLE, 16);
     CHECK(GrB_Matrix_new(&a, GrB_FP64, ROWS, MIDDLE));
     for (GrB_Index row = 0; row < ROWS; row++)
         CHECK(GrB_Matrix_setElement_FP64(a, 1, row, row % MIDDLE));
-    double early = 0;
-    for (int round = 0; round < LATE; round++) {
-        GrB_Matrix_free(&c);
-        c = product(a, b);
-        if (round < EARLY)
-            early = huge_mib();
-    }
-    printf("early %.0f late %.0f can %d\n", early, huge_mib(), can);
-    CHECK(GrB_Matrix_free(&a));
-    CHECK(GrB_Matrix_free(&b));
-    CHECK(GrB_Matrix_free(&c));
+    print_huge_pages(a, b, 8, 40);
+    printf(" can %d\n", can);
 }
 
 /* Large matrices that live for a moment, none of them a product of ours. */

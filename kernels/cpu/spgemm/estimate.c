@@ -14,7 +14,7 @@ enum {
     FEW = 1 << 16,          /* products of which the memory of all is taken */
     SHARE = 64,             /* one row in so many, at least */
     MOST_ROWS = 2048,
-    PRODUCTS_PER_JOB = 1 << 14,
+    PRODUCTS_PER_JOB = 1 << 14, /* to look at, at least */
     RANGE = 1 << 16,        /* rows bounded at once */
     SPARE = 8               /* an eighth more than expected */
 };
