@@ -24,6 +24,21 @@ int64_t tsr_part_begin(int64_t n, int part, int nparts);
 /* First vector of part `part`, the entries of p[0..nvec] being cut into equal parts at vector boundaries. */
 int64_t tsr_part_vector(const int64_t *p, int64_t nvec, int part, int nparts);
 
+/* Offsets from counts: p[first + 1 ... last] of each part is counted from zero.  First, part after part, the last of each becomes an offset; then
+ * the others, parts in any order. */
+static inline void tsr_join_last(int64_t *p, int64_t first, int64_t last)
+{
+    if (first < last && first > 0)
+        p[last] += p[first];
+}
+
+static inline void tsr_join_others(int64_t *p, int64_t first, int64_t last)
+{
+    const int64_t before = p[first];
+    for (int64_t v = first + 1; first > 0 && v < last; v++)
+        p[v] += before;
+}
+
 /* First k in [0, n) with p[k] >= x, p ascending; n: none. */
 int64_t tsr_first_at_least(const int64_t *p, int64_t n, int64_t x);
 

@@ -93,7 +93,7 @@ static tsr_handover arrays_of(const contents *c)
     if (c->iso)
         tsr_arrays_unify(&a, sizeof one, &one);
     if (c->form == GxB_HYPERSPARSE)
-        assert_true(tsr_arrays_list_vectors(&a));
+        assert_true(tsr_arrays_list_vectors(&a, 1));
     return a;
 }
 

@@ -29,16 +29,20 @@ static void count_part(void *context, int64_t part)
     TSR_PICK_ISA(tsr_place_loops).count(w->s, w->counts, first, last);
 }
 
+static void join_part(void *context, int64_t part)
+{
+    const placing *w = context;
+    const int64_t nvec = w->s->a.nvec;
+    tsr_join_others(w->counts, tsr_part_begin(nvec, (int)part, w->nparts), tsr_part_begin(nvec, (int)part + 1, w->nparts));
+}
+
 /* Each part has counted from zero. */
-static void join_parts(const placing *w)
+static void join_parts(placing *w, int nthreads)
 {
     const int64_t nvec = w->s->a.nvec;
-    for (int part = 1; part < w->nparts; part++) {
-        const int64_t first = tsr_part_begin(nvec, part, w->nparts), last = tsr_part_begin(nvec, part + 1, w->nparts);
-        const int64_t before = w->counts[first];
-        for (int64_t v = first; v < last; v++)
-            w->counts[v + 1] += before;
-    }
+    for (int part = 0; part < w->nparts; part++)
+        tsr_join_last(w->counts, tsr_part_begin(nvec, part, w->nparts), tsr_part_begin(nvec, part + 1, w->nparts));
+    tsr_for_jobs(w->nparts, nthreads, join_part, w);
 }
 
 void tsr_place_count(const tsr_selection *s, int64_t *p, int nthreads)
@@ -46,7 +50,7 @@ void tsr_place_count(const tsr_selection *s, int64_t *p, int nthreads)
     placing w = {.s = s, .counts = p, .nparts = parts_of(s, nthreads)};
     p[0] = 0;
     tsr_for_jobs(w.nparts, nthreads, count_part, &w);
-    join_parts(&w);
+    join_parts(&w, nthreads);
 }
 
 static void fill_part(void *context, int64_t part)

@@ -4,15 +4,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/cpu/common/chunks.h"
+#include "kernels/cpu/common/scratch.h"
 #include "kernels/cpu/sparse/open.h"
 #include "kernels/cpu/sparse/products.h"
-#include "kernels/cpu/common/scratch.h"
+#include "src/base/split.h"
 
 /* As a macro, bool would be expanded before it is pasted into a name. */
 #undef bool
 typedef _Bool bool;
 
-enum { FEW = 4, MANY = TSR_PULL_MOST, ROWS = 512, AHEAD = 24 };
+enum { FEW = 4, MANY = TSR_PULL_MOST, ROWS = 512, AHEAD = 24, RANGE = 1 << 13 };
 
 /* The operands side by side: element r of place k at [k * lanes + r], the monoid's identity where none is present; bit r of present[k] and
  * open[j]: vector r has one, the mask lets its place j pass. */
@@ -28,19 +30,19 @@ typedef struct bundle {
 /* ---- sums ---- */
 
 typedef struct monoid {
-    void (*lay)(const bundle *w);
+    void (*lay)(const bundle *w, int64_t first, int64_t last);
     int64_t (*pull)(const bundle *w, int64_t first, int64_t last);
 } monoid;
 
 /* `none` joins any x to x, bit for bit: zero with a sign, NaN for extremes. */
 #define PULL(name, type, none, join)                                                                                             \
-    static void lay_##name##_##type(const bundle *w)                                                                             \
+    static void lay_##name##_##type(const bundle *w, int64_t first, int64_t last)                                                \
     {                                                                                                                            \
         const tsr_view *v = &w->p->u;                                                                                            \
         const tsr_c_##type *restrict x = v->x;                                                                                   \
         tsr_c_##type *restrict u = w->u;                                                                                         \
         const int64_t lanes = w->lanes;                                                                                          \
-        for (int64_t k = 0; k < v->vlen; k++) {                                                                                  \
+        for (int64_t k = first; k < last; k++) {                                                                                 \
             uint8_t present = 0;                                                                                                 \
             for (int64_t r = 0; r < lanes; r++) {                                                                                \
                 const int64_t at = r * v->ld + k;                                                                                \
@@ -144,6 +146,12 @@ static bool reserve(bundle *w)
     return true;
 }
 
+static void lay_range(void *context, int64_t first, int64_t last)
+{
+    const bundle *w = context;
+    find_monoid(&w->p->semiring).lay(w, first, last);
+}
+
 int64_t tsr_cpu_pull(const tsr_push *p, int8_t *b, void *x)
 {
     bundle w = {.p = p, .lanes = p->u.nvec <= FEW ? FEW : MANY, .b = b, .x = x};
@@ -153,7 +161,7 @@ int64_t tsr_cpu_pull(const tsr_push *p, int8_t *b, void *x)
     const int64_t n = p->a.nvec;
     int64_t total = 0;
     tsr_open_places(w.open, p, n);
-    m.lay(&w);
+    tsr_for_ranges(p->u.vlen, RANGE, tsr_pass_threads(p->u.vlen * w.lanes, p->nthreads), lay_range, &w);
 #pragma omp parallel for num_threads(p->nthreads) schedule(dynamic, 1) reduction(+ : total) if (p->nthreads > 1)
     for (int64_t first = 0; first < n; first += ROWS)
         total += m.pull(&w, first, first + ROWS < n ? first + ROWS : n);

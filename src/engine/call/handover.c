@@ -39,18 +39,30 @@ bool tsr_arrays_presence(tsr_handover *a, int64_t count)
 }
 
 /* Room for two offsets at least: GB_import wants them where C has one vector, also when a hypersparse one has none. */
-bool tsr_arrays_compressed(tsr_handover *a, const tsr_memory *memory, int64_t nvec, int64_t nvals, tsr_type type, bool narrow)
+static bool add_vectors(tsr_handover *a, const tsr_memory *memory, int64_t nvec)
 {
-    *a = (tsr_handover){.memory = memory, .nvals = nvals, .nvec = nvec, .narrow = narrow};
+    *a = (tsr_handover){.memory = memory, .nvec = nvec};
+    a->p = room(a, &a->p_bytes, (nvec > 0 ? nvec : 1) + 1, sizeof(uint64_t));
+    if (a->p)
+        a->p[0] = a->p[1] = 0;
+    return a->p;
+}
+
+bool tsr_arrays_entries(tsr_handover *a, int64_t nvals, tsr_type type, bool narrow)
+{
+    a->nvals = nvals;
+    a->narrow = narrow;
     a->x = room(a, &a->x_bytes, nvals, tsr_type_size(type));
     a->i = room(a, &a->i_bytes, nvals, narrow ? sizeof(uint32_t) : sizeof(uint64_t));
-    a->p = room(a, &a->p_bytes, (nvec > 0 ? nvec : 1) + 1, sizeof(uint64_t));
-    if (a->x && a->i && a->p) {
-        a->p[0] = a->p[1] = 0;
+    if (a->x && a->i)
         return true;
-    }
     tsr_arrays_free(a);
     return false;
+}
+
+bool tsr_arrays_compressed(tsr_handover *a, const tsr_memory *memory, int64_t nvec, int64_t nvals, tsr_type type, bool narrow)
+{
+    return add_vectors(a, memory, nvec) && tsr_arrays_entries(a, nvals, type, narrow);
 }
 
 static void swap_values(tsr_handover *a, tsr_handover *b)
@@ -88,12 +100,9 @@ bool tsr_arrays_list(tsr_handover *a, int64_t nvec, int64_t vlen, tsr_type type,
     return true;
 }
 
-int64_t tsr_arrays_nonempty(const tsr_handover *a)
+int64_t tsr_arrays_nonempty(const tsr_handover *a, int64_t enough, int nthreads)
 {
-    int64_t nonempty = 0;
-    for (int64_t v = 0; v < a->nvec; v++)
-        nonempty += a->p[v] < a->p[v + 1];
-    return nonempty;
+    return tsr_nonempty_vectors((const int64_t *)a->p, a->nvec, enough, nthreads);
 }
 
 /* Other offsets and vectors, the entries stay. */
@@ -108,10 +117,10 @@ static void replace_vectors(tsr_handover *a, const tsr_handover *by)
     a->nvec = by->nvec;
 }
 
-bool tsr_arrays_list_vectors(tsr_handover *a)
+bool tsr_arrays_list_vectors(tsr_handover *a, int nthreads)
 {
-    tsr_handover to = {.memory = a->memory};
-    const int64_t nonempty = tsr_arrays_nonempty(a);
+    const int64_t nonempty = tsr_arrays_nonempty(a, INT64_MAX, nthreads);
+    tsr_handover to = {.memory = a->memory, .nvec = nonempty};
     to.p = room(&to, &to.p_bytes, (nonempty > 0 ? nonempty : 1) + 1, sizeof *to.p);
     to.h = room(&to, &to.h_bytes, nonempty, sizeof *to.h);
     if (!to.p || !to.h) {
@@ -119,12 +128,7 @@ bool tsr_arrays_list_vectors(tsr_handover *a)
         return false;
     }
     to.p[0] = to.p[1] = 0;
-    for (int64_t v = 0; v < a->nvec; v++) {
-        if (a->p[v] == a->p[v + 1])
-            continue;
-        to.h[to.nvec] = (uint64_t)v;
-        to.p[++to.nvec] = a->p[v + 1];
-    }
+    tsr_list_vectors((int64_t *)to.p, (int64_t *)to.h, (const int64_t *)a->p, a->nvec, nthreads);
     replace_vectors(a, &to);
     return true;
 }
@@ -203,10 +207,9 @@ void tsr_arrays_unify(tsr_handover *a, size_t size, const void *one)
     a->iso = true;
 }
 
-bool tsr_arrays_sparse(tsr_handover *a, const tsr_memory *memory, const tsr_product *p, int64_t most, bool narrow)
+bool tsr_arrays_mask_vectors(tsr_handover *a, const tsr_memory *memory, const tsr_view *mask)
 {
-    const tsr_view *mask = &p->mask;
-    if (!tsr_arrays_compressed(a, memory, mask->nvec, most, p->semiring.type, narrow))
+    if (!add_vectors(a, memory, mask->nvec))
         return false;
     if (mask->format != TSR_HYPERSPARSE)
         return true;

@@ -36,8 +36,9 @@ bool tsr_arrays_presence(tsr_handover *arrays, int64_t count);
 /* Room for a sparse result of `nvals` entries in `nvec` vectors, of narrow indices or of such of 64 bits.  false: out of memory, nothing held. */
 bool tsr_arrays_compressed(tsr_handover *arrays, const tsr_memory *memory, int64_t nvec, int64_t nvals, tsr_type type, bool narrow);
 
-/* Room for a masked result of at most `most` entries, with the mask's vectors (h copied).  false: out of memory. */
-bool tsr_arrays_sparse(tsr_handover *arrays, const tsr_memory *memory, const tsr_product *p, int64_t most, bool narrow);
+/* Room for the vectors of a masked result, which are the mask's (h copied), and then for its entries.  false: out of memory, nothing held. */
+bool tsr_arrays_mask_vectors(tsr_handover *arrays, const tsr_memory *memory, const tsr_view *mask);
+bool tsr_arrays_entries(tsr_handover *arrays, int64_t nvals, tsr_type type, bool narrow);
 
 /* The entries of a dense result, in vectors of `vlen` places, into a sparse one with room for them; the dense one is freed. */
 void tsr_arrays_compact(tsr_handover *sparse, tsr_handover *dense, int64_t nvec, int64_t vlen, tsr_type type, int nthreads);
@@ -48,14 +49,14 @@ void tsr_arrays_compact(tsr_handover *sparse, tsr_handover *dense, int64_t nvec,
 bool tsr_arrays_list(tsr_handover *arrays, int64_t nvec, int64_t vlen, tsr_type type, int nthreads);
 
 /* Sparse to hypersparse, and back: all nvec vectors. */
-bool tsr_arrays_list_vectors(tsr_handover *arrays);
+bool tsr_arrays_list_vectors(tsr_handover *arrays, int nthreads);
 bool tsr_arrays_all_vectors(tsr_handover *arrays, int64_t nvec);
 
 /* Sparse or hypersparse to a bitmap of nvec vectors of vlen places; full: every entry is there, in order. */
 bool tsr_arrays_spread(tsr_handover *arrays, int64_t nvec, int64_t vlen, tsr_type type, bool full, int nthreads);
 
-/* Vectors of a sparse result that have entries. */
-int64_t tsr_arrays_nonempty(const tsr_handover *arrays);
+/* Vectors of a sparse result that have entries; counting may stop at `enough`. */
+int64_t tsr_arrays_nonempty(const tsr_handover *arrays, int64_t enough, int nthreads);
 
 /* `nvals` entries are present; all of them: b is not needed any more. */
 void tsr_arrays_count(tsr_handover *arrays, int64_t nvals, int64_t count);

@@ -2,9 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/engine/product/product.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "src/base/types.h"
 #include "src/engine/call/attempt.h"
 #include "src/engine/call/clock.h"
@@ -192,6 +189,14 @@ static void *own_array(const tsr_call *call)
     return c && !c->iso && call->given.C != call->b.handle ? (void *)(uintptr_t)c->x : NULL;
 }
 
+/* Room for every entry of the mask. */
+static bool reserve_masked(tsr_call *call)
+{
+    const tsr_product *p = &call->product;
+    return tsr_arrays_mask_vectors(&call->arrays, call->door->memory, &p->mask) &&
+           tsr_arrays_entries(&call->arrays, p->mask.nvals, p->semiring.type, false);
+}
+
 /* Memory of the result, in the user's allocator, before anything is computed (a deferred product must not fail later). */
 static bool reserve(tsr_call *call)
 {
@@ -212,7 +217,7 @@ static bool reserve(tsr_call *call)
     call->remote.may_stay = waits && !call->in_place && call->decision.backend->contents;
     if (!call->masked_x || !call->masked_b)
         return false;
-    return !(waits && tsr_config_get()->defer) || tsr_arrays_sparse(&call->arrays, memory, p, p->mask.nvals, false);
+    return !(waits && tsr_config_get()->defer) || reserve_masked(call);
 }
 
 /* The device reads and writes large arrays by itself once they lie in blocks that products have often used; what stays there touches
@@ -268,20 +273,17 @@ static bool compact(tsr_call *call)
 {
     const tsr_product *p = &call->product;
     tsr_handover *arrays = &call->arrays;
-    int64_t *offsets = malloc((size_t)(p->mask.nvec + 1) * sizeof *offsets);
-    if (!offsets)
+    if (!arrays->p && !tsr_arrays_mask_vectors(arrays, call->door->memory, &p->mask))
         return false;
-    int64_t kept = tsr_compact_count(offsets, &p->mask, call->masked_b, p->nthreads);
-    bool ok = arrays->p || tsr_arrays_sparse(arrays, call->door->memory, p, kept, tsr_call_narrows(call, p->mask.vlen));
-    if (ok) {
-        memcpy(arrays->p, offsets, (size_t)(p->mask.nvec + 1) * sizeof *offsets);
-        tsr_compact_fill(arrays->i, arrays->narrow, arrays->x, offsets, &p->mask, call->masked_b, call->masked_x,
-                         tsr_type_size(p->semiring.type), p->nthreads);
-        arrays->nvals = kept;
-        tsr_arrays_drop_empty(arrays);
-    }
-    free(offsets);
-    return ok;
+    int64_t *offsets = (int64_t *)arrays->p;
+    const int64_t kept = tsr_compact_count(offsets, &p->mask, call->masked_b, p->nthreads);
+    if (!arrays->i && !tsr_arrays_entries(arrays, kept, p->semiring.type, tsr_call_narrows(call, p->mask.vlen)))
+        return false;
+    tsr_compact_fill(arrays->i, arrays->narrow, arrays->x, offsets, &p->mask, call->masked_b, call->masked_x,
+                     tsr_type_size(p->semiring.type), p->nthreads);
+    arrays->nvals = kept;
+    tsr_arrays_drop_empty(arrays);
+    return true;
 }
 
 static void drop(tsr_call *call)
@@ -401,11 +403,10 @@ static void release_record(tsr_object *object)
 /* The result stays on the device until somebody wants to see it; what the device has of the operands is theirs alone. */
 static tsr_settlement settle_masked(tsr_call *call, tsr_status *status)
 {
-    const tsr_product *p = &call->product;
     release_record(&call->a);
     release_record(&call->b);
     release_record(&call->mask);
-    if (tsr_arrays_sparse(&call->arrays, call->door->memory, p, p->mask.nvals, false) && tsr_call_defer(call))
+    if (reserve_masked(call) && tsr_call_defer(call))
         return TSR_WAITS;
     tsr_arrays_free(&call->arrays);
     call->remote.may_stay = false;

@@ -11,6 +11,7 @@
 #include "src/engine/call/contents.h"
 #include "src/engine/call/host.h"
 #include "src/engine/elementwise/elementwise.h"
+#include "src/format/sparse/format.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 
@@ -61,26 +62,13 @@ static bool makes_one_value(const tsr_call *call, const tsr_view *a, const tsr_v
     }
 }
 
-/* One of 32 bits with one of 64, too: results of ours have 64, and C is one from the second call on. */
-static bool same_indices(const tsr_view *a, const tsr_view *b)
+/* Results of ours have indices of 64 bits, and C is one from the second call on. */
+static bool same_pattern(const tsr_view *a, const tsr_view *b, int nthreads)
 {
-    if (a->index_size == b->index_size)
-        return a->i == b->i || memcmp(a->i, b->i, (size_t)a->nvals * a->index_size) == 0;
-    const uint32_t *narrow = a->index_size == 4 ? a->i : b->i;
-    const int64_t *wide = a->index_size == 4 ? b->i : a->i;
-    int64_t k = 0;
-    while (k < a->nvals && narrow[k] == wide[k])
-        k++;
-    return k == a->nvals;
-}
-
-/* Lists that differ mostly do so in their lengths, or soon. */
-static bool same_pattern(const tsr_view *a, const tsr_view *b)
-{
-    const size_t offsets = (size_t)(vectors_of(a) + 1) * sizeof *a->p;
+    const tsr_index_list p = {a->p, sizeof *a->p}, q = {b->p, sizeof *b->p}, i = {a->i, a->index_size}, j = {b->i, b->index_size};
     if (a->nrows != b->nrows || a->ncols != b->ncols || a->by_col != b->by_col || a->nvals != b->nvals || a->jumbled || b->jumbled)
         return false;
-    return (a->p == b->p || memcmp(a->p, b->p, offsets) == 0) && same_indices(a, b);
+    return tsr_same_indices(p, q, vectors_of(a) + 1, nthreads) && tsr_same_indices(i, j, a->nvals, nthreads);
 }
 
 static bool fits_c(tsr_call *call, const tsr_view *a)
@@ -99,7 +87,7 @@ static bool inspect(tsr_call *call)
     if ((g->A && (!tsr_object_inspect(&call->a, call->door, g->A, true) || !is_taken(&call->a.view))) ||
         (g->B && (!tsr_object_inspect(&call->b, call->door, g->B, true) || !is_taken(&call->b.view))))
         return false;
-    return !(g->A && g->B) || same_pattern(&call->a.view, &call->b.view);
+    return !(g->A && g->B) || same_pattern(&call->a.view, &call->b.view, call->mod.nthreads);
 }
 
 /* The one value, or the scalar of the call. */
@@ -136,7 +124,7 @@ static bool take_c(tsr_call *call, const tsr_view *a)
         return false;
     step->step.accumulates = true;
     step->arrays.c.x = c->x;
-    return is_taken(c) && !c->iso && same_pattern(a, c);
+    return is_taken(c) && !c->iso && same_pattern(a, c, call->mod.nthreads);
 }
 
 static const char *resolve(tsr_call *call)

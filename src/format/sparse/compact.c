@@ -47,15 +47,12 @@ int64_t tsr_compact_count(int64_t *p, const tsr_view *mask, const int8_t *b, int
         count_part(p, mask, b, tsr_part_vector(mask->p, mask->nvec, part, nparts),
                    tsr_part_vector(mask->p, mask->nvec, part + 1, nparts));
 
-    int64_t kept = 0;
-    for (int part = 0; part < nparts; part++) {
-        int64_t first = tsr_part_vector(mask->p, mask->nvec, part, nparts);
-        int64_t last = tsr_part_vector(mask->p, mask->nvec, part + 1, nparts);
-        for (int64_t v = first; kept && v < last; v++)
-            p[v + 1] += kept;
-        kept = p[last];
-    }
-    return kept;
+    for (int part = 0; part < nparts; part++)
+        tsr_join_last(p, tsr_part_vector(mask->p, mask->nvec, part, nparts), tsr_part_vector(mask->p, mask->nvec, part + 1, nparts));
+#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+    for (int part = 0; part < nparts; part++)
+        tsr_join_others(p, tsr_part_vector(mask->p, mask->nvec, part, nparts), tsr_part_vector(mask->p, mask->nvec, part + 1, nparts));
+    return p[mask->nvec];
 }
 
 /* Are eight bytes from e on 0, and readable? */

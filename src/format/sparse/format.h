@@ -78,6 +78,21 @@ static inline bool tsr_is_far_longer(int64_t list, int64_t row)
 /* Vectors without entries leave p [nvec+1] and h, in place; returns how many stay. */
 int64_t tsr_compact_vectors(int64_t *p, int64_t *h, int64_t nvec);
 
+/* Vectors that have entries, of compressed arrays; counting may stop at `enough`. */
+int64_t tsr_nonempty_vectors(const int64_t *p, int64_t nvec, int64_t enough, int nthreads);
+
+/* The vectors that have entries, as a hypersparse matrix lists them: to_h, one for each, and to_p, one more. */
+void tsr_list_vectors(int64_t *to_p, int64_t *to_h, const int64_t *p, int64_t nvec, int nthreads);
+
+/* Indices or offsets of 4 or 8 bytes. */
+typedef struct tsr_index_list {
+    const void *i;
+    size_t size;
+} tsr_index_list;
+
+/* Are they the same numbers, whatever their widths? */
+bool tsr_same_indices(tsr_index_list a, tsr_index_list b, int64_t count, int nthreads);
+
 /* A bitmap (b NULL: everything is present) of nvec vectors of vlen > 0 places to compressed arrays: p [nvec+1], i and x with room for all
  * that is present.  element_size 0: no value is moved. */
 void tsr_compact_bitmap(int64_t *p, int64_t *i, void *x, const int8_t *b, const void *from, size_t element_size, int64_t nvec,

@@ -64,15 +64,22 @@ int32_t tsr_arrays_form(const tsr_handover *a)
     return a->h ? GxB_HYPERSPARSE : a->p ? GxB_SPARSE : a->b ? GxB_BITMAP : GxB_FULL;
 }
 
+/* So many vectors with entries, and no more of them make another form. */
+static int64_t enough_vectors(const tsr_settings *s, int64_t nvec)
+{
+    const float most = (float)nvec * (float)s->hyper_switch * 2;
+    return most < (float)nvec ? (int64_t)(most * 1.001F) + 2 : nvec;
+}
+
 static void conform_lists(tsr_handover *a, const tsr_settings *s, const tsr_contents_size *size, int32_t wanted, int32_t from, tsr_type type)
 {
     const int nthreads = tsr_context_threads();
     if (!a->p && !tsr_arrays_list(a, size->nvec, size->vlen, type, nthreads))
         return;
     if (wanted == LISTS)
-        wanted = tsr_list_form(s, size->nvec, tsr_arrays_nonempty(a), from);
+        wanted = tsr_list_form(s, size->nvec, tsr_arrays_nonempty(a, enough_vectors(s, size->nvec), nthreads), from);
     if (wanted == GxB_HYPERSPARSE && !a->h)
-        (void)tsr_arrays_list_vectors(a);
+        (void)tsr_arrays_list_vectors(a, nthreads);
     else if (wanted == GxB_SPARSE && a->h)
         (void)tsr_arrays_all_vectors(a, size->nvec);
 }
