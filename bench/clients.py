@@ -25,7 +25,7 @@ import time
 import record
 
 SCHEMA = 'clients/1'
-PLAIN = 'plain'
+PLAIN, CONTROL = 'plain', 'control'  # the second is the first once more: how far two equal sides lie apart
 FEWEST = 3  # turns of a cell, also beyond its budget
 ROUNDING = 1e-4  # of answers in FP32
 MOST = 1.02  # instructions over those of plain SuiteSparse
@@ -120,7 +120,7 @@ def command_of(options, cell, sources=None):
 def environment_of(options, cell, side):
     kept = {key: value for key, value in os.environ.items() if key != 'LD_PRELOAD' and not key.startswith('TESSERA_')}
     kept['OMP_NUM_THREADS'] = str(cell.threads)
-    if side != PLAIN and options.library:
+    if side not in (PLAIN, CONTROL) and options.library:
         kept.update({key: value for key, value in os.environ.items() if key.startswith('TESSERA_')}, TESSERA_MODE=side,
                     LD_PRELOAD=os.path.abspath(options.library))
     return kept
@@ -210,14 +210,15 @@ def ratio(plain, auto, shortest):
 
 
 def measure(options, cell):
-    sides = (PLAIN, *options.modes)
+    sides = (PLAIN, *options.modes, *[CONTROL] * options.control)
     done, began = {side: [] for side in sides}, time.monotonic()
     try:
         calls = calls_that_fit(options, cell)
         for turn in range(options.turns):
             if turn >= FEWEST and time.monotonic() - began > options.budget:
                 break
-            for side in sides if turn % 2 == 0 else sides[::-1]:
+            first = turn % len(sides)
+            for side in sides[first:] + sides[:first]:
                 done[side].append(once(options, cell, side, lambda seconds: calls and len(seconds) >= calls))
     except RuntimeError as error:
         return {'graph': cell.graph.name, 'driver': cell.driver.name, 'threads': cell.threads, 'failed': str(error)}
@@ -289,6 +290,11 @@ def below(row, least):
     return row.get('ratio_instructions', 0) > MOST or any(row.get(key) is not None and row[key] < least for key in ('ratio', 'ratio_first'))
 
 
+def below_by_chance(row, least):
+    """Whether plain SuiteSparse lies below itself, where a control was run."""
+    return below({key: row.get(key.replace('ratio', 'ratio_' + CONTROL)) for key in ('ratio', 'ratio_first')}, least)
+
+
 def describe(row):
     head = f"{row['graph'][:20]:20} {row['driver']:5} {row['threads']:2}"
     if 'failed' in row:
@@ -299,8 +305,10 @@ def describe(row):
     medians = [statistics.median(row[side + key + '_ms']) for key in ('', '_first') for side in (PLAIN, mode)]
     best = f"{min(row['plain_ms']) / max(min(row[mode + '_ms']), 1e-9):.2f}x"
     shown = [f'{row[key]:.2f}x' if row[key] is not None else '–' for key in ('ratio', 'ratio_first', 'ratio_cpu')]
+    control = row.get('ratio_' + CONTROL)
     return (f"{head} {medians[0]:10.3f} {medians[1]:10.3f} ms {shown[0]:>7} first {medians[2]:10.3f} {medians[3]:10.3f} ms {shown[1]:>7} "
-            f"best {best:>6} cpu {shown[2]:>6} calls {row['calls']:3} turns {len(row['plain_ms'])}{'' if row['same'] else ' DIFFERENT'}")
+            f"{f'control {control:.2f}x ' if control else ''}best {best:>6} cpu {shown[2]:>6} calls {row['calls']:3} "
+            f"turns {len(row['plain_ms'])}{'' if row['same'] else ' DIFFERENT'}")
 
 
 def geometric(ratios):
@@ -328,13 +336,15 @@ def report(rows, least):
         print('\nplain over auto, medians of all calls (driver, threads)\n\n' + table(timed))
         print('\nof the first call of a process\n\n' + table(timed, 'ratio_first'))
         print('\nof CPU time of the calls\n\n' + table(timed, 'ratio_cpu'))
-    print(f'\n{len(rows)} cells, {len(slow)} below {least:g}, {len(bad)} different or failed', *map(describe, slow + bad), sep='\n')
+    chance = sum(below_by_chance(row, least) for row in rows)
+    compared = f' ({chance} of plain SuiteSparse against itself)' if any('ratio_' + CONTROL in row for row in rows) else ''
+    print(f'\n{len(rows)} cells, {len(slow)} below {least:g}{compared}, {len(bad)} different or failed', *map(describe, slow + bad), sep='\n')
     return 1 if slow or bad else 0
 
 
 def head_of(options):
     return record.header(SCHEMA, library=bool(options.library), turns=options.turns, jobs=options.jobs, seconds=options.seconds,
-                         budget=options.budget, environment=record.settings())
+                         budget=options.budget, control=options.control, environment=record.settings())
 
 
 def calls_of(text):
@@ -352,6 +362,7 @@ def options_of(arguments):
                         help="to preload; '': both sides are plain, which shows how far ratios lie from 1 by chance")
     parser.add_argument('--threads', type=lambda text: [int(word) for word in text.split(',')], default=[1, 2], help='with commas')
     parser.add_argument('--modes', type=lambda text: text.split(','), default=['auto'], help='values of TESSERA_MODE beside plain, with commas')
+    parser.add_argument('--control', action='store_true', help='run plain SuiteSparse a second time in every turn, and compare it with itself')
     parser.add_argument('--calls', type=calls_of, default={}, metavar='DRIVER:COUNT,…', help='calls of one process, instead of --seconds')
     parser.add_argument('--turns', type=int, default=7, help='processes of each kind')
     parser.add_argument('--seconds', type=float, default=.3, help='of calls in one process, after which it is stopped')

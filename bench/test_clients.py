@@ -192,6 +192,14 @@ class Running(unittest.TestCase):
     def test_without_library_both_are_plain(self):
         self.assertEqual(self.run_with('time=0.005', '--turns', '3', '--threads', '1', '--library', '')[2][0]['ratio'], 1.0)
 
+    def test_control(self):
+        status, text, rows = self.run_with('time=0.005', '--turns', '3', '--threads', '1', '--control')
+        self.assertEqual((status, rows[0]['ratio'], rows[0]['ratio_control'], rows[0]['control_ms']), (1, .8, 1.0, [4.0] * 3))
+        self.assertIn('1 cells, 1 below 0.97 (0 of plain SuiteSparse against itself), 0 different', text)
+        self.assertIn('control 1.00x', text)
+        for row, chance in (({'ratio_control': .96}, True), ({'ratio_control': 1.0, 'ratio_control_first': .9}, True), ({'ratio': .9}, False)):
+            self.assertEqual(clients.below_by_chance(row, .97), chance, row)
+
     def test_modes_and_calls(self):
         rows = self.run_with('time=0.008', '--turns', '3', '--threads', '1', '--modes', 'gpu,auto', '--calls', 'tc:1', '--least', '.4')[2]
         row = rows[0]
