@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/engine/call/clock.h"
 #include "src/engine/call/contents.h"
+#include "src/engine/sparse/compressed.h"
 #include "src/graphblas/elementwise.h"
 #include "src/graphblas/handover/contents.h"
 #include "src/graphblas/intercept/hooks.h"
@@ -30,14 +31,16 @@ static GrB_Info new_like(GrB_Matrix *C, GrB_Matrix A, const tsr_device_array_fac
 static bool dup(GrB_Matrix *C, GrB_Matrix A, bool vector, tsr_device_array *value)
 {
     const tsr_device_array_facts *f = tsr_device_array_about(value);
-    tsr_handover arrays;
+    tsr_handover arrays = {0};
     GrB_Matrix copy = NULL;
-    if (!tsr_arrays_dense(&arrays, &tsr_door_memory, tsr_device_array_places(value), f->type, !f->full))
+    if (!f->compressed && !tsr_arrays_dense(&arrays, &tsr_door_memory, tsr_device_array_places(value), f->type, !f->full))
         return false;
     if (new_like(&copy, A, f, vector) == GrB_SUCCESS) {
         tsr_created(copy);
         if (tsr_form_promise(copy, tsr_form_control(A)) && tsr_contents_put(copy, vector, value, &arrays)) {
             tsr_device_array_ref(value);
+            if (f->compressed)
+                tsr_compressed_share(&tsr_graphblas_door, copy, A, f->backend);
             *C = copy;
             return true;
         }
@@ -50,13 +53,13 @@ static bool dup(GrB_Matrix *C, GrB_Matrix A, bool vector, tsr_device_array *valu
 
 bool tsr_try_dup(GrB_Info *info, const char *name, GrB_Matrix *C, GrB_Matrix A, bool vector)
 {
-    if (!C || !tsr_contents_allowed(TSR_DISABLE_ELEMENTWISE) || !tsr_contents_only(&tsr_graphblas_door, A))
+    tsr_device_array *value = C && tsr_contents_allowed(TSR_DISABLE_ELEMENTWISE) && tsr_defer_is_target(A) ? tsr_contents_find(A) : NULL;
+    if (!value)
         return false;
     tsr_caller = name;
-    tsr_device_array *value = tsr_contents_find(A);
     tsr_depth++;
     tsr_quiet_begin();
-    const bool done = value && dup(C, A, vector, value);
+    const bool done = dup(C, A, vector, value);
     tsr_quiet_end();
     tsr_depth--;
     tsr_device_array_unref(value);

@@ -129,6 +129,38 @@ static void answers_cost_nothing(void)
     OK(GrB_finalize());
 }
 
+/* A copy is the same contents, also of a matrix whose places would not fit in any memory, and calls take it where it is. */
+static void copies_stay(void)
+{
+    enum { LARGE = 1 << 21, ENTRIES = 1 << 18 };
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Matrix A, L, copy, part;
+    GrB_Index *i = malloc(2 * ENTRIES * sizeof *i), *j = i + ENTRIES;
+    float *x = malloc(ENTRIES * sizeof *x), first = 0;
+    for (GrB_Index k = 0; k < ENTRIES; k++) {
+        i[k] = 8 * k + 1;
+        j[k] = 7 * k;
+        x[k] = (float)k + .5F;
+    }
+    OK(GrB_Matrix_new(&A, GrB_FP32, LARGE, LARGE));
+    OK(GxB_Matrix_Option_set(A, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    OK(GrB_Matrix_build_FP32(A, i, j, x, ENTRIES, GrB_PLUS_FP32));
+    OK(GrB_Matrix_new(&L, GrB_FP32, LARGE, LARGE));
+    OK(GrB_Matrix_new(&part, GrB_FP32, LARGE, LARGE));
+    OK(GrB_Matrix_select_INT64(L, NULL, NULL, GrB_TRIL, A, 0, NULL));
+    bytes_since();
+    OK(GrB_Matrix_dup(&copy, L));
+    GrB_Matrix_free(&L);
+    OK(GrB_Matrix_select_INT64(part, NULL, NULL, GrB_TRIL, copy, -100, NULL));
+    REQUIRE(entries_of(copy) == ENTRIES && entries_of(part) > 0 && entries_of(part) < ENTRIES);
+    REQUIRE(downloads() == 0 && bytes_since() == 0);
+    OK(GrB_Matrix_extractElement_FP32(&first, copy, 9, 7));
+    REQUIRE(first == 1.5F && downloads() == 1);
+    free(i);
+    free(x);
+    OK(GrB_finalize());
+}
+
 /* C<C> = C C', and what has fewer than two such goes: a loop of which only sizes are read. */
 static void trusses_stay(void)
 {
@@ -153,6 +185,7 @@ static void trusses_stay(void)
 
 TEST(only_lists_move)
 TEST(answers_cost_nothing)
+TEST(copies_stay)
 TEST(trusses_stay)
 
 /* ---- chains ---- */
@@ -517,6 +550,7 @@ TEST(powers_stay)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_only_lists_move), cmocka_unit_test(test_answers_cost_nothing),
+                                       cmocka_unit_test(test_copies_stay),
                                        cmocka_unit_test(test_trusses_stay), cmocka_unit_test(test_powers_stay), cmocka_unit_test(test_chains)};
     state_of_draws = test_seed();
     if (!use_backend())

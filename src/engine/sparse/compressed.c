@@ -110,9 +110,19 @@ static void decide(tsr_call *call)
 
 /* ---- the result ---- */
 
+void tsr_compressed_share(const tsr_door *door, void *C, void *A, const tsr_backend *backend)
+{
+    tsr_record *from = door->record(A, true), *to = door->record(C, true);
+    tsr_cache_entry *entry = from && to ? tsr_record_cache_entry(from, backend) : NULL;
+    if (entry)
+        tsr_record_take(to, entry);
+    tsr_cache_entry_unref(entry);
+    tsr_record_unref(from);
+    tsr_record_unref(to);
+}
+
 tsr_status tsr_compressed_leave(tsr_call *call, tsr_device_array_facts facts, tsr_cache_entry *entry)
 {
-    const tsr_backend *backend = facts.backend;
     void *kept = call->remote.stays;
     facts.compressed = true;
     call->remote.stays = NULL;
@@ -125,9 +135,9 @@ tsr_status tsr_compressed_leave(tsr_call *call, tsr_device_array_facts facts, ts
     tsr_record *record = call->door->record(call->given.C, true);
     if (record && entry)
         tsr_record_take(record, entry);
-    tsr_cache_entry *own = record ? tsr_record_cache_entry(record, backend) : NULL;
+    tsr_cache_entry *own = record ? tsr_record_cache_entry(record, facts.backend) : NULL;
     if (own)
-        backend->compressed->share(kept, facts.by_col, tsr_cache_entry_place(own));
+        facts.backend->compressed->share(kept, facts.by_col, tsr_cache_entry_place(own));
     tsr_cache_entry_unref(own);
     tsr_record_unref(record);
     return TSR_OK;

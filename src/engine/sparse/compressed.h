@@ -23,4 +23,7 @@ bool tsr_compressed_inspect(tsr_object *object, const tsr_door *door, void *hand
  * backend says.  TSR_OK: C has them; else nothing has changed. */
 tsr_status tsr_compressed_leave(tsr_call *call, tsr_device_array_facts facts, tsr_cache_entry *entry);
 
+/* C, a copy of A, has from now on what the backend keeps of A. */
+void tsr_compressed_share(const tsr_door *door, void *C, void *A, const tsr_backend *backend);
+
 #endif
