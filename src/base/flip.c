@@ -121,7 +121,7 @@ void tsr_dense_flip(void *dst, const void *src, int64_t src_nvec, int64_t src_vl
         return;
     int nparts = tsr_pass_threads(src_nvec * src_vlen, nthreads);
     bool by_place = src_vlen >= src_nvec;
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++) {
         piece w = {dst, src, src_nvec, src_ld, 0, src_nvec, 0, src_vlen};
         if (by_place) {

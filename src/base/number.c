@@ -90,7 +90,7 @@ void tsr_round_values(void *dst, tsr_number to, const void *src, tsr_type from, 
         return;
     int nparts = tsr_parts(n, 1 << 16, nthreads);
     size_t to_size = tsr_number_size(to), from_size = tsr_type_size(from);
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++) {
         int64_t begin = tsr_part_begin(n, part, nparts), end = tsr_part_begin(n, part + 1, nparts);
         void *out = (char *)dst + (size_t)begin * to_size;

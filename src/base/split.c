@@ -9,6 +9,20 @@
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
+static _Thread_local int team; /* of the last parallel region of this call */
+
+void tsr_team_begin(void)
+{
+    team = 0;
+}
+
+int tsr_team(int useful)
+{
+    if (useful > 1 && useful > team)
+        team = useful;
+    return useful > 1 ? team : 1;
+}
+
 int tsr_parts(int64_t work, int64_t least_per_part, int nthreads)
 {
     int64_t parts = work / least_per_part;

@@ -11,11 +11,17 @@
  * longer than the pass. */
 #define TSR_THREAD_WORK (1 << 17)
 
+/* Threads of a parallel region for which so many are of use: not fewer than the last region of this call had, unless it is one.  A smaller team ends
+ * threads, and the next larger one starts them again: 50 to 150 us of 16, 5 ms on a busy machine (libgomp). */
+int tsr_team(int useful);
+
+/* A call of the program begins: its teams are as small as its work.  SuiteSparse, whose threads are the same, makes its own as small. */
+void tsr_team_begin(void);
+
 /* Fewer parts than threads when there is too little to do. */
 int tsr_parts(int64_t work, int64_t least_per_part, int nthreads);
 
-/* Threads of a pass over so many elements: one below TSR_THREAD_WORK for each of two, else as many as SuiteSparse takes.  Where a team is
- * smaller than the last one, threads end, and begin again with the next: 0.2 ms for 8 after 16. */
+/* Threads of a pass over so many elements: one below TSR_THREAD_WORK for each of two, else as many as SuiteSparse takes. */
 int tsr_pass_threads(int64_t elements, int nthreads);
 
 /* First item of part `part` of `nparts` equal parts of [0, n). */

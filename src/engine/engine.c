@@ -1,5 +1,6 @@
 /* The life of a call: matched where its operands are, or on the host; decided, run, settled, or left to the door's library.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "src/base/split.h"
 #include "src/engine/call/clock.h"
 #include "src/engine/call/contents.h"
 #include "src/engine/call/host.h"
@@ -173,6 +174,7 @@ static bool is_computed(const tsr_call *call)
 
 bool tsr_engine_run(tsr_call *call)
 {
+    tsr_team_begin();
     call->why = call->operation->resolve(call);
     if (!call->why)
         call->operation->decide(call);
@@ -267,6 +269,7 @@ static bool attempt_on_host(int *info, const tsr_door *door, const tsr_arguments
 bool tsr_engine_call(const tsr_door *door, const tsr_arguments *given, int *info)
 {
     uint64_t forwarded = 0;
+    tsr_team_begin();
     const bool in_place = door->concerns_device(door, given);
     if (((in_place || tsr_config_get()->mode == TSR_MODE_GPU) && run_full(info, door, given, true)) ||
         (in_place && attempt_in_place(info, door, given, &forwarded)))

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "src/base/split.h"
 #include "src/base/types.h"
 #include "src/sparse_blas/native.h"
 
@@ -182,7 +183,7 @@ static tsr_status run_in_turn(const batch *b, int64_t from)
 static tsr_status run_beside(const batch *b, int64_t from, int nthreads)
 {
     atomic_int failed = TSR_OK;
-    #pragma omp parallel for num_threads(nthreads) schedule(dynamic, 1)
+    #pragma omp parallel for num_threads(tsr_team(nthreads)) schedule(dynamic, 1)
     for (int64_t q = from; q < b->of->count; q++) {
         tsr_native_set_alone(true);
         const tsr_status status = atomic_load(&failed) == TSR_OK ? run_product(b, q) : TSR_OK;

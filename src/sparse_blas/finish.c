@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/base/split.h"
 #include "src/sparse_blas/native.h"
 
 typedef union value {
@@ -104,7 +105,7 @@ static void finish_vector(const tsr_finish *f, int64_t vector)
 
 void tsr_native_finish(const tsr_finish *f)
 {
-    #pragma omp parallel for num_threads(f->nthreads) schedule(static) if (f->outer * f->inner > 100000)
+    #pragma omp parallel for num_threads(tsr_team(f->nthreads)) schedule(static) if (f->outer * f->inner > 100000)
     for (int64_t vector = 0; vector < f->outer; vector++) {
         finish_vector(f, vector);
     }

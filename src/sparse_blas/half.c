@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "src/base/half.h"
+#include "src/base/split.h"
 #include "src/engine/call/clock.h"
 #include "src/engine/call/host.h"
 #include "src/engine/call/report.h"
@@ -20,7 +21,7 @@ static tsr_status widen(tsr_dense *d, void **copy, int nthreads)
     if (!to) {
         return tsr_native_no_memory();
     }
-    #pragma omp parallel for num_threads(nthreads) schedule(static) if (vectors * length > 100000)
+    #pragma omp parallel for num_threads(tsr_team(nthreads)) schedule(static) if (vectors * length > 100000)
     for (int64_t v = 0; v < vectors; v++) {
         tsr_widen_values(to + v * length, from + v * d->ld, d->type, length);
     }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <omp.h>
 
 #include "src/base/split.h"
 #include "test/unit/seeded.h"
@@ -150,11 +151,31 @@ static void test_offsets_of_counts(void **state)
     free(b);
 }
 
+/* Within a call teams grow only; the next call begins anew.  The team is the thread's own. */
+static void test_teams(void **state)
+{
+    (void)state;
+    int other = 0;
+    tsr_team_begin();
+    assert_int_equal(tsr_team(1), 1);
+    assert_int_equal(tsr_team(4), 4);
+    assert_int_equal(tsr_team(2), 4);
+    assert_int_equal(tsr_team(1), 1);
+    assert_int_equal(tsr_team(6), 6);
+#pragma omp parallel num_threads(2) reduction(max : other)
+    if (omp_get_thread_num() == 1)
+        other = tsr_team(3);
+    assert_true(other == 3 || other == 0); /* 0: only one thread was to be had */
+    tsr_team_begin();
+    assert_int_equal(tsr_team(2), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nonempty_vectors),
         cmocka_unit_test(test_list_vectors),
+        cmocka_unit_test(test_teams),
         cmocka_unit_test_setup(test_same_indices, set_seed),
         cmocka_unit_test_setup(test_offsets_of_counts, set_seed),
     };

@@ -94,7 +94,7 @@ void tsr_for_jobs(int64_t jobs, int nthreads, void (*work)(void *context, int64_
         return;
     }
     atomic_llong next = 0;
-#pragma omp parallel num_threads(nthreads)
+#pragma omp parallel num_threads(tsr_team(nthreads))
     for (int64_t job; (job = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed)) < jobs;)
         work(context, job);
 }

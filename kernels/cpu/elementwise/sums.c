@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/common/template.h"
 #include "kernels/kernels.h"
+#include "src/base/split.h"
 #include "src/base/types.h"
 
 /* As a macro, bool would be expanded before it is pasted into a name. */
@@ -101,7 +102,7 @@ bool tsr_cpu_sums(const tsr_sums *sums, void *result, int nthreads)
     if (!compute)
         return false;
     const int64_t chunk = sums->across ? CHUNK : 1 + CHUNK / sums->length;
-#pragma omp parallel for num_threads(nthreads) schedule(static) if (nthreads > 1)
+#pragma omp parallel for num_threads(tsr_team(nthreads)) schedule(static) if (nthreads > 1)
     for (int64_t first = 0; first < sums->vectors; first += chunk)
         compute(sums, sums->value, result, first, first + chunk < sums->vectors ? first + chunk : sums->vectors);
     return true;

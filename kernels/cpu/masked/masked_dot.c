@@ -170,7 +170,7 @@ static int64_t count_present(const int8_t *present, int64_t n, int nthreads)
 {
     int64_t sum = 0;
     const int useful = tsr_pass_threads(n, nthreads);
-#pragma omp parallel for num_threads(useful) schedule(static) reduction(+ : sum) if (useful > 1)
+#pragma omp parallel for num_threads(tsr_team(useful)) schedule(static) reduction(+ : sum) if (useful > 1)
     for (int64_t e = 0; e < n; e++)
         sum += present[e];
     return sum;

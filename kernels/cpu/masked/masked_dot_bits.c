@@ -56,7 +56,7 @@ static tsr_status make_bits(bit_vectors *bits, const tsr_md_vectors *v, int64_t 
     if (!bits->words || !bits->first || !bits->last)
         return TSR_OUT_OF_MEMORY;
     const int useful = tsr_pass_threads(v->nvals, nthreads);
-#pragma omp parallel for num_threads(useful) schedule(dynamic, 64) if (useful > 1)
+#pragma omp parallel for num_threads(tsr_team(useful)) schedule(dynamic, 64) if (useful > 1)
     for (int64_t vector = 0; vector < v->nvec; vector++)
         set_bits(bits, v, vector);
     return TSR_OK;
@@ -95,7 +95,7 @@ tsr_status tsr_md_bits(const tsr_md_job *job)
     if (status == TSR_OK && !same)
         status = make_bits(&b, &job->b, job->k, job->nthreads);
     const int useful = tsr_parts(job->m.nvals * a.length, TSR_MD_THREAD_WORK, job->nthreads);
-#pragma omp parallel for num_threads(useful) schedule(dynamic, 16) if (useful > 1)
+#pragma omp parallel for num_threads(tsr_team(useful)) schedule(dynamic, 16) if (useful > 1)
     for (int64_t vector = 0; vector < (status == TSR_OK ? job->m.nvec : 0); vector++)
         compute_row(job, count, &a, same ? &a : &b, vector);
     free_bits(&a);

@@ -139,7 +139,7 @@ static int64_t row_cost(const tsr_md_job *job, int64_t v)
 static void cost_rows(const tsr_md_job *job, tsr_md_tasks *tasks)
 {
     const int nthreads = tsr_parts(job->m.nvec + job->a.nvals, TSR_MD_THREAD_WORK, job->nthreads);
-#pragma omp parallel for num_threads(nthreads) schedule(dynamic, 512) if (nthreads > 1)
+#pragma omp parallel for num_threads(tsr_team(nthreads)) schedule(dynamic, 512) if (nthreads > 1)
     for (int64_t v = 0; v < job->m.nvec; v++)
         tasks->c[v + 1] = row_cost(job, v);
     tsr_md_tasks_finish(tasks, job->nthreads);
@@ -185,7 +185,7 @@ tsr_status tsr_md_spread_rows(tsr_md_job *job)
         int64_t next = 0;
         cost_rows(job, &tasks);
         const int nthreads = tsr_md_tasks_threads(&tasks, job->nthreads);
-#pragma omp parallel for num_threads(nthreads) schedule(static, 1) if (nthreads > 1)
+#pragma omp parallel for num_threads(tsr_team(nthreads)) schedule(static, 1) if (nthreads > 1)
         for (int thread = 0; thread < nthreads; thread++)
             for (int64_t t; (t = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < tasks.ntasks;)
                 run_task(job, &scratches[thread], &tasks, t);

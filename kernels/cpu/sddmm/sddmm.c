@@ -212,7 +212,7 @@ static tsr_status run(job *w)
     if (!block)
         return TSR_OUT_OF_MEMORY;
     int64_t next = 0;
-#pragma omp parallel for num_threads(nthreads) schedule(static, 1) if (nthreads > 1)
+#pragma omp parallel for num_threads(tsr_team(nthreads)) schedule(static, 1) if (nthreads > 1)
     for (int thread = 0; thread < nthreads; thread++) {
         scratch s = scratch_at(w, block, thread);
         for (int64_t t; (t = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < w->ntasks;)

@@ -160,9 +160,10 @@ int64_t tsr_cpu_pull(const tsr_push *p, int8_t *b, void *x)
     const monoid m = find_monoid(&p->semiring);
     const int64_t n = p->a.nvec;
     int64_t total = 0;
+    (void)tsr_team(p->nthreads); /* of the rows, and what comes before is dealt to as many */
     tsr_open_places(w.open, p, n);
-    tsr_for_ranges(p->u.vlen, RANGE, tsr_pass_threads(p->u.vlen * w.lanes, p->nthreads), lay_range, &w);
-#pragma omp parallel for num_threads(p->nthreads) schedule(dynamic, 1) reduction(+ : total) if (p->nthreads > 1)
+    tsr_for_ranges(p->u.vlen, RANGE, p->nthreads, lay_range, &w);
+#pragma omp parallel for num_threads(tsr_team(p->nthreads)) schedule(dynamic, 1) reduction(+ : total) if (p->nthreads > 1)
     for (int64_t first = 0; first < n; first += ROWS)
         total += m.pull(&w, first, first + ROWS < n ? first + ROWS : n);
     return total;

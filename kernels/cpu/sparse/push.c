@@ -8,6 +8,7 @@
 #include "kernels/cpu/sparse/lane.h"
 #include "kernels/cpu/sparse/products.h"
 #include "kernels/cpu/sparse/take.h"
+#include "src/base/split.h"
 
 #define PARALLEL 65536 /* multiply-adds below which vectors are not dealt out to threads */
 
@@ -181,7 +182,7 @@ static tsr_status push_at_once(const tsr_push *p, int64_t work, tsr_few *result)
     const size_t size = tsr_type_size(p->semiring.result);
     const int nthreads = p->nthreads < p->u.nvec ? p->nthreads : (int)p->u.nvec;
     bool failed = false;
-#pragma omp parallel for num_threads(nthreads) schedule(dynamic, 1) reduction(|| : failed)
+#pragma omp parallel for num_threads(tsr_team(nthreads)) schedule(dynamic, 1) reduction(|| : failed)
     for (int64_t r = 0; r < p->u.nvec; r++) {
         tsr_lane w = {.p = p, .s = tsr_scratch_get(p->a.vlen, room(p, r, work)), .r = r};
         if (w.s)

@@ -26,7 +26,7 @@ tsr_status tsr_count_degrees(tsr_degrees *out, const tsr_source *in, int64_t mos
         return TSR_OUT_OF_MEMORY;
     memset(counts, 0, (size_t)in->ncols * sizeof *counts);
     int64_t step = tsr_degree_step(in->nvals, most), sampled = (in->nvals + step - 1) / step;
-#pragma omp parallel for num_threads(nthreads) if (nthreads > 1)
+#pragma omp parallel for num_threads(tsr_team(nthreads)) if (nthreads > 1)
     for (int64_t k = 0; k < sampled; k++) {
         int64_t at = tsr_degree_entry(k, step);
         if (at < in->nvals) {

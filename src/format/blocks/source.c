@@ -18,7 +18,7 @@ static tsr_status view_indices(tsr_viewed *out, const tsr_view *in, int nthreads
     if (!narrow)
         return TSR_OUT_OF_MEMORY;
     int nparts = tsr_parts(in->nvals, 1 << 16, nthreads);
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++) {
         int64_t end = tsr_part_begin(in->nvals, part + 1, nparts);
         for (int64_t e = tsr_part_begin(in->nvals, part, nparts); e < end; e++)

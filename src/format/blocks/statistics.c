@@ -106,7 +106,7 @@ static bool count_all(counts *sum, const tsr_source *in, const tall_windows *w, 
     tsr_share *shares = tsr_make_shares(w->entry, w->n, nparts, 2 * sizeof(uint32_t));
     if (!shares)
         return false;
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++) {
         counts mine = {0};
         for (int64_t v = shares[part].first; v < shares[part].last; v++)

@@ -18,7 +18,7 @@ void tsr_window_rows(const tsr_windows *w, int64_t v, int64_t *first, int64_t *l
 void tsr_for_windows(const tsr_windows *w, int nthreads, void (*step)(void *context, int64_t v), void *context)
 {
     int nparts = tsr_parts(w->nvals, 1 << 15, nthreads);
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++) {
         int64_t last = tsr_part_vector(w->entry, w->nwindows, part + 1, nparts);
         for (int64_t v = tsr_part_vector(w->entry, w->nwindows, part, nparts); v < last; v++)
@@ -125,7 +125,7 @@ static tsr_status union_rows(tsr_windows *w, uint32_t *wide, uint32_t *place, co
     tsr_share *shares = tsr_make_shares(w->entry, w->nwindows, nparts, 2 * sizeof(uint64_t));
     if (!shares)
         return TSR_OUT_OF_MEMORY;
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++)
         for (int64_t v = shares[part].first; v < shares[part].last; v++)
             w->vector[v + 1] = fill_window(wide + w->entry[v], place, shares[part].scratch, in, w, v);
@@ -151,7 +151,7 @@ static tsr_status close_gaps(tsr_windows *w, const uint32_t *wide, int nthreads)
     if (!w->column)
         return TSR_OUT_OF_MEMORY;
     int nparts = tsr_parts(w->nvectors, 1 << 16, nthreads);
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++) {
         int64_t last = tsr_part_vector(w->vector, w->nwindows, part + 1, nparts);
         for (int64_t v = tsr_part_vector(w->vector, w->nwindows, part, nparts); v < last; v++)

@@ -63,7 +63,7 @@ tsr_status tsr_take_rows(tsr_source *out, const tsr_source *in, const uint32_t *
     for (int64_t r = 0; r < n; r++)
         p[r + 1] = p[r] + in->p[order[r] + 1] - in->p[order[r]];
     int nparts = tsr_parts(out->nvals, 1 << 16, nthreads);
-#pragma omp parallel for num_threads(nparts) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) if (nparts > 1)
     for (int64_t r = 0; r < n; r++)
         copy_row(out, r, in, order[r]);
     return TSR_OK;

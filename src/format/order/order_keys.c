@@ -7,7 +7,7 @@
 void tsr_min_hashes(uint32_t *least, const tsr_source *in, int k, int nthreads)
 {
     int nparts = tsr_parts(in->nvals, 1 << 14, nthreads);
-#pragma omp parallel for num_threads(nparts) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) if (nparts > 1)
     for (int64_t row = 0; row < in->nrows; row++) {
         int64_t begin = in->p[row], length = in->p[row + 1] - begin;
         length = length < TSR_ORDER_LONGEST ? length : TSR_ORDER_LONGEST;

@@ -62,7 +62,7 @@ tsr_status tsr_order_loa(uint32_t *order, const tsr_source *in, int nthreads)
     if (status == TSR_OK)
         status = tsr_order_deal(order, in, nthreads);
     int64_t ngroups = status == TSR_OK ? (in->nrows + TSR_ORDER_GROUP - 1) / TSR_ORDER_GROUP : 0;
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++)
         for (int64_t g = tsr_part_begin(ngroups, part, nparts); g < tsr_part_begin(ngroups, part + 1, nparts); g++)
             fill_group(order + g * TSR_ORDER_GROUP, &groups[part], in, in->nrows - g * TSR_ORDER_GROUP);

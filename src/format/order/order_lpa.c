@@ -108,11 +108,11 @@ static void take_offers(labels *l)
 static void propagate(labels *l, int step)
 {
     int nparts = tsr_parts(l->in->nrows, 1 << 10, l->nthreads);
-#pragma omp parallel for num_threads(nparts) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) if (nparts > 1)
     for (int64_t row = 0; row < l->in->nrows; row++)
         offer_label(l, row, step);
     take_offers(l);
-#pragma omp parallel for num_threads(nparts) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) if (nparts > 1)
     for (int64_t row = 0; row < l->in->nrows; row++)
         l->row[row] = next_label(l, row, step);
 }

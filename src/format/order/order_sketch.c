@@ -85,7 +85,7 @@ tsr_status tsr_order_deal(uint32_t *order, const tsr_source *in, int nthreads)
     chunk *chunks = tsr_format_alloc(nparts, sizeof *chunks);
     if (!chunks)
         return TSR_OUT_OF_MEMORY;
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++)
         for (int64_t k = tsr_part_begin(nchunks, part, nparts); k < tsr_part_begin(nchunks, part + 1, nparts); k++)
             deal_chunk(order + k * TSR_ORDER_CHUNK, &chunks[part], in, in->nrows - k * TSR_ORDER_CHUNK);

@@ -42,14 +42,14 @@ int64_t tsr_compact_count(int64_t *p, const tsr_view *mask, const int8_t *b, int
 {
     int nparts = tsr_pass_threads(mask->nvals + mask->nvec, nthreads);
     p[0] = 0;
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++)
         count_part(p, mask, b, tsr_part_vector(mask->p, mask->nvec, part, nparts),
                    tsr_part_vector(mask->p, mask->nvec, part + 1, nparts));
 
     for (int part = 0; part < nparts; part++)
         tsr_join_last(p, tsr_part_vector(mask->p, mask->nvec, part, nparts), tsr_part_vector(mask->p, mask->nvec, part + 1, nparts));
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++)
         tsr_join_others(p, tsr_part_vector(mask->p, mask->nvec, part, nparts), tsr_part_vector(mask->p, mask->nvec, part + 1, nparts));
     return p[mask->nvec];
@@ -122,7 +122,7 @@ void tsr_compact_fill(void *i, bool narrow, void *x, const int64_t *p, const tsr
                       size_t element_size, int nthreads)
 {
     int nparts = tsr_pass_threads(mask->nvals, nthreads);
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++) {
         int64_t first = tsr_part_vector(mask->p, mask->nvec, part, nparts);
         int64_t last = tsr_part_vector(mask->p, mask->nvec, part + 1, nparts);
@@ -193,7 +193,7 @@ void tsr_compact_bitmap(int64_t *p, int64_t *i, void *x, const int8_t *b, const 
     const int64_t places = nvec * vlen;
     const int wanted = tsr_pass_threads(places, nthreads), nparts = wanted < MOST ? wanted : MOST;
     int64_t before[MOST + 1] = {0};
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++) {
         const int64_t begin = tsr_part_begin(places, part, nparts), end = tsr_part_begin(places, part + 1, nparts);
         before[part + 1] = b ? sum_bytes(b, begin, end) : end - begin;
@@ -201,7 +201,7 @@ void tsr_compact_bitmap(int64_t *p, int64_t *i, void *x, const int8_t *b, const 
     for (int part = 0; part < nparts; part++)
         before[part + 1] += before[part];
     p[0] = 0;
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++) {
         const compaction c = {.p = p, .i = i, .x = x, .b = b, .from = from, .vlen = vlen, .begin = tsr_part_begin(places, part, nparts),
                               .end = tsr_part_begin(places, part + 1, nparts), .q = before[part], .kept_end = before[part + 1]};
@@ -258,7 +258,7 @@ void tsr_spread_lists(int8_t *b, void *x, const int64_t *p, const int64_t *h, co
     const spreading s = {.b = b, .x = x, .p = p, .h = h, .i = i, .narrow = narrow, .from = from, .nvec = nvec, .vlen = vlen,
                          .places = places};
     const int nparts = tsr_pass_threads(places, nthreads);
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++)
         spread_by_size(&s, tsr_part_vector(p, nvec, part, nparts), tsr_part_vector(p, nvec, part + 1, nparts), element_size);
 }
@@ -319,7 +319,7 @@ int64_t tsr_nonempty_rows(int8_t *flags, const tsr_view *a, int nthreads)
         return sum_bytes(flags, 0, a->nrows);
     }
     int nparts = tsr_parts(a->nvals, 1 << 16, nthreads);
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++)
         flag_indices(flags, a, tsr_part_begin(a->nvals, part, nparts), tsr_part_begin(a->nvals, part + 1, nparts));
     return sum_bytes(flags, 0, a->nrows);

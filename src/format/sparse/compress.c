@@ -67,7 +67,7 @@ static void copy_indices(copy *c)
 {
     int64_t n = c->in->nvals;
     int nparts = tsr_parts(n, LEAST_PER_PART, c->nthreads);
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++) {
         int64_t begin = tsr_part_begin(n, part, nparts), end = tsr_part_begin(n, part + 1, nparts);
         if (begin < end)
@@ -152,7 +152,7 @@ static tsr_status sort_vectors(copy *c)
     if (!scratch)
         return TSR_OUT_OF_MEMORY;
     size_t size = tsr_type_size(c->type);
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++) {
         keyed *keys = (keyed *)(scratch + (size_t)part * (size_t)stride);
         int64_t last = tsr_part_vector(c->p, c->nvec, part + 1, nparts);
@@ -264,12 +264,12 @@ static tsr_status copy_flipped(copy *c)
     int64_t *counts = calloc((size_t)c->nvec ? (size_t)c->nvec : 1, (size_t)nparts * sizeof *counts);
     if (!counts)
         return TSR_OUT_OF_MEMORY;
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++)
         count_range(counts + part * c->nvec, in, in->p[tsr_part_vector(in->p, in->nvec, part, nparts)],
                     in->p[tsr_part_vector(in->p, in->nvec, part + 1, nparts)]);
     place_counts(c->p, counts, c->nvec, nparts);
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++)
         scatter_part(c, counts + part * c->nvec, tsr_part_vector(in->p, in->nvec, part, nparts),
                      tsr_part_vector(in->p, in->nvec, part + 1, nparts));

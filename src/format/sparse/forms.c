@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "src/base/split.h"
 #include "src/format/sparse/format.h"
 
 static int64_t index_at(const void *indices, size_t size, int64_t k)
@@ -63,7 +64,7 @@ static void expand_row(void *i, void *x, int64_t to, const tsr_block_list *in, i
 
 void tsr_expand_blocks(void *i, void *x, const int64_t *p, const tsr_block_list *in, int nthreads)
 {
-    #pragma omp parallel for num_threads(nthreads) schedule(dynamic, 64) if (p[in->nrows] > 100000)
+    #pragma omp parallel for num_threads(tsr_team(nthreads)) schedule(dynamic, 64) if (p[in->nrows] > 100000)
     for (int64_t r = 0; r < in->nrows; r++)
         for (int64_t b = in->p[r / in->height]; b < in->p[r / in->height + 1]; b++)
             expand_row(i, x, p[r] + (b - in->p[r / in->height]) * in->width, in, b, r);

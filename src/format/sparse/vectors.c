@@ -30,7 +30,7 @@ int64_t tsr_nonempty_vectors(const int64_t *p, int64_t nvec, int64_t enough, int
     int64_t count = count_part(p, 0, first);
     if (count >= enough || rest == 0)
         return count;
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) reduction(+ : count) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) reduction(+ : count) if (nparts > 1)
     for (int part = 0; part < nparts; part++)
         count += count_part(p + first, tsr_part_begin(rest, part, nparts), tsr_part_begin(rest, part + 1, nparts));
     return count;
@@ -50,13 +50,13 @@ void tsr_list_vectors(int64_t *to_p, int64_t *to_h, const int64_t *p, int64_t nv
 {
     int64_t before[MOST_PARTS + 1] = {0};
     const int nparts = parts_of(nvec, nthreads);
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts - 1; part++)
         before[part + 1] = count_part(p, tsr_part_begin(nvec, part, nparts), tsr_part_begin(nvec, part + 1, nparts));
     for (int part = 0; part < nparts - 1; part++)
         before[part + 1] += before[part];
     to_p[0] = 0;
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++)
         list_part(to_p + 1 + before[part], to_h + before[part], p, tsr_part_begin(nvec, part, nparts), tsr_part_begin(nvec, part + 1, nparts));
 }
@@ -81,7 +81,7 @@ bool tsr_same_indices(tsr_index_list a, tsr_index_list b, int64_t count, int nth
     if ((a.i == b.i && a.size == b.size) || !same_part(&a, &b, 0, first))
         return a.i == b.i && a.size == b.size;
     int differ = 0;
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) reduction(| : differ) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) reduction(| : differ) if (nparts > 1)
     for (int part = 0; part < nparts; part++)
         differ |= !same_part(&a, &b, first + tsr_part_begin(rest, part, nparts), first + tsr_part_begin(rest, part + 1, nparts));
     return !differ;
