@@ -123,22 +123,27 @@ static tsr_value of_bool(tsr_type type, bool truth)
     return tsr_type_is_float(type) ? of_real(truth) : of_bits(truth);
 }
 
-static long double rounded(tsr_type type, tsr_rounding rounding, long double x)
+/* One product, one sum of real or imaginary parts. */
+static long double part_times(tsr_type type, tsr_rounding how, long double a, long double b)
 {
-    return rounding == TSR_ROUND_NEVER ? x : type == TSR_FC32 ? (long double)(float)x : (long double)(double)x;
+    return how == TSR_ROUND_NEVER ? a * b : type == TSR_FC32 ? (long double)((float)a * (float)b) : (long double)((double)a * (double)b);
 }
 
-/* Every product and every sum is rounded. */
+static long double part_plus(tsr_type type, tsr_rounding how, long double a, long double b)
+{
+    return how == TSR_ROUND_NEVER ? a + b : type == TSR_FC32 ? (long double)((float)a + (float)b) : (long double)((double)a + (double)b);
+}
+
 static tsr_value complex_times(tsr_type type, tsr_rounding how, tsr_value a, tsr_value b)
 {
-    const long double rr = rounded(type, how, a.real * b.real), ii = rounded(type, how, a.imag * b.imag);
-    const long double ri = rounded(type, how, a.real * b.imag), ir = rounded(type, how, a.imag * b.real);
-    return (tsr_value){ .real = rounded(type, how, rr - ii), .imag = rounded(type, how, ri + ir) };
+    const long double rr = part_times(type, how, a.real, b.real), ii = part_times(type, how, a.imag, b.imag);
+    const long double ri = part_times(type, how, a.real, b.imag), ir = part_times(type, how, a.imag, b.real);
+    return (tsr_value){ .real = part_plus(type, how, rr, -ii), .imag = part_plus(type, how, ri, ir) };
 }
 
 static tsr_value complex_plus(tsr_type type, tsr_rounding how, tsr_value a, tsr_value b)
 {
-    return (tsr_value){ .real = rounded(type, how, a.real + b.real), .imag = rounded(type, how, a.imag + b.imag) };
+    return (tsr_value){ .real = part_plus(type, how, a.real, b.real), .imag = part_plus(type, how, a.imag, b.imag) };
 }
 
 static tsr_value times(tsr_type type, tsr_rounding rounding, tsr_value a, tsr_value b)

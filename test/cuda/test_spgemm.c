@@ -14,7 +14,7 @@ typedef struct matrix {
     int64_t *p;
     uint32_t *i;
     void *x; /* NULL: iso */
-    uint64_t iso;
+    uint64_t iso[2]; /* the second: of complex FP64 numbers the imaginary part, 0 */
 } matrix;
 
 static void *checked(void *p)
@@ -70,14 +70,16 @@ static void draw_values(uint64_t *r, tsr_type type, void *x, int64_t n)
         double real = (double)(int64_t)bits * 0x1p-62;
         if (tsr_type_is_float(type) && bits % 50 == 0)
             real = odd[bits / 50 % 6];
-        tsr_value_store(type, x, k, (tsr_value){.bits = bits >> bits % 60, .real = real});
+        tsr_value_store(type, x, k, (tsr_value){.bits = bits >> bits % 60, .real = real, .imag = (double)(int64_t)(bits * 0x9e3779b97f4a7c15u) * 0x1p-62});
     }
 }
+
+enum { MOST_BYTES = 16 };
 
 static size_t size_of_type(tsr_type type)
 {
     static const size_t size[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
-    return size[type];
+    return type == TSR_FC32 ? 8 : type == TSR_FC64 ? MOST_BYTES : size[type];
 }
 
 static matrix draw_matrix(uint64_t *r, int64_t nrows, int64_t ncols, const shape *s, tsr_type type, bool iso)
@@ -95,8 +97,9 @@ static matrix draw_matrix(uint64_t *r, int64_t nrows, int64_t ncols, const shape
         }
         a.nvals += draw_row(r, s, row, &a, a.i + a.nvals);
     }
-    draw_values(r, type, &a.iso, 1);
-    a.x = iso ? NULL : checked(malloc((size_t)(a.nvals + 1) * 8));
+    draw_values(r, type, a.iso, 1);
+    a.iso[1] = 0;
+    a.x = iso ? NULL : checked(malloc((size_t)(a.nvals + 1) * MOST_BYTES));
     if (a.x)
         draw_values(r, type, a.x, a.nvals);
     return a;
@@ -141,9 +144,9 @@ static matrix multiply(const matrix *a, const matrix *b, tsr_semiring semiring, 
             products += b->p[a->i[e] + 1] - b->p[a->i[e]];
         columns = checked(realloc(columns, (size_t)(products + 1) * sizeof *columns));
         for (int64_t e = a->p[row]; e < a->p[row + 1]; e++) {
-            tsr_value x = a->x ? tsr_value_load(semiring.type, a->x, e) : tsr_value_load(semiring.type, &a->iso, 0);
+            tsr_value x = a->x ? tsr_value_load(semiring.type, a->x, e) : tsr_value_load(semiring.type, a->iso, 0);
             for (int64_t f = b->p[a->i[e]]; f < b->p[a->i[e] + 1]; f++) {
-                tsr_value y = b->x ? tsr_value_load(semiring.type, b->x, f) : tsr_value_load(semiring.type, &b->iso, 0);
+                tsr_value y = b->x ? tsr_value_load(semiring.type, b->x, f) : tsr_value_load(semiring.type, b->iso, 0);
                 tsr_value z = tsr_value_multiply(&semiring, TSR_ROUND_TO_TYPE, x, y);
                 uint32_t j = b->i[f];
                 sums[j] = seen[j] && !any ? tsr_value_add(&semiring, TSR_ROUND_TO_TYPE, sums[j], z) : tsr_value_begin(&semiring, z);
@@ -156,7 +159,7 @@ static matrix multiply(const matrix *a, const matrix *b, tsr_semiring semiring, 
         if (room < c.nvals + count) {
             room = 2 * (c.nvals + count);
             c.i = checked(realloc(c.i, (size_t)room * sizeof *c.i));
-            c.x = checked(realloc(c.x, (size_t)room * 8));
+            c.x = checked(realloc(c.x, (size_t)room * MOST_BYTES));
         }
         for (int64_t k = 0; k < count; k++) {
             seen[columns[k]] = 0;
@@ -282,9 +285,10 @@ static tsr_semiring draw_semiring(uint64_t *r)
 {
     static const tsr_semiring common[] = {{TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES}, {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES},
         {TSR_INT32, TSR_ADD_PLUS, TSR_MUL_PAIR}, {TSR_INT64, TSR_ADD_PLUS, TSR_MUL_TIMES}, {TSR_UINT64, TSR_ADD_PLUS, TSR_MUL_PAIR},
-        {TSR_INT32, TSR_ADD_PLUS, TSR_MUL_TIMES}, {TSR_FP64, TSR_ADD_MIN, TSR_MUL_PLUS}};
+        {TSR_INT32, TSR_ADD_PLUS, TSR_MUL_TIMES}, {TSR_FP64, TSR_ADD_MIN, TSR_MUL_PLUS}, {TSR_FC32, TSR_ADD_PLUS, TSR_MUL_TIMES},
+        {TSR_FC64, TSR_ADD_PLUS, TSR_MUL_TIMES}};
     if (below(r, 2))
-        return common[below(r, 7)];
+        return common[below(r, sizeof common / sizeof *common)];
     tsr_semiring s = {(tsr_type)below(r, TSR_TYPE_COUNT), (tsr_add)below(r, TSR_ADD_COUNT), (tsr_mul)below(r, TSR_MUL_COUNT)};
     if (s.type == TSR_BOOL && s.add != TSR_ADD_ANY)
         s.add = TSR_ADD_LOR;
@@ -350,7 +354,7 @@ static bool check(const spgemm_case *c, const tsr_cuda_device *device, uint64_t 
     tsr_cuda_csr da = upload_matrix(&a, size), db = upload_matrix(&b, size), dm = upload_matrix(&c->mask, 4);
     tsr_cuda_csr dc = {.nrows = a.nrows, .ncols = b.ncols, .nvals = want.nvals};
     tsr_cuda_csr fa = far_offsets(&da, &a, size), fb = far_offsets(&db, &b, size), fm = far_offsets(&dm, &c->mask, 4);
-    tsr_cuda_spgemm q = {.semiring = c->semiring, .pattern = c->pattern, .a = c->far ? &fa : &da, .b = c->far ? &fb : &db, .a_iso = a.iso, .b_iso = b.iso,
+    tsr_cuda_spgemm q = {.semiring = c->semiring, .pattern = c->pattern, .a = c->far ? &fa : &da, .b = c->far ? &fb : &db, .a_iso = a.iso[0], .b_iso = b.iso[0],
                          .mask = c->masked ? (c->far ? &fm : &dm) : NULL, .mask_size = 4, .mask_complement = c->complement,
                          .memory = c->memory, .device = device};
     tsr_cuda_spgemm_work *work;

@@ -53,8 +53,9 @@ tsr_cuda_operand tsr_cuda_operand_of(const tsr_view *v, bool reads, tsr_type typ
 uint64_t tsr_cuda_iso_value(const tsr_view *v)
 {
     uint64_t bits = 0;
+    const size_t size = tsr_type_size(v->type);
     if (v->iso && v->x)
-        memcpy(&bits, v->x, tsr_type_size(v->type));
+        memcpy(&bits, v->x, size < sizeof bits ? size : sizeof bits);
     return bits;
 }
 

@@ -10,7 +10,7 @@ tsr_cuda_operand tsr_cuda_operand_a(const tsr_product *product);
 
 /* Another one of type `type`; is_transposed: the view shows the transpose of the slot's matrix. */
 tsr_cuda_operand tsr_cuda_operand_of(const tsr_view *view, bool reads, tsr_type type, void **slot, bool is_transposed, int nthreads);
-/* The bits of an iso operand's value. */
+/* The bits of an iso operand's value; of complex FP64 numbers those of its real part. */
 uint64_t tsr_cuda_iso_value(const tsr_view *view);
 /* Without slots, too: do they show the same arrays, and want the same of them? */
 bool tsr_cuda_same_operand(const tsr_cuda_operand *x, const tsr_cuda_operand *y);

@@ -122,7 +122,7 @@ static inline size_t size_of(tsr_type type)
     case TSR_INT32:
     case TSR_UINT32:
     case TSR_FP32: return 4;
-    default: return 8;
+    default: return type == TSR_FC64 ? 16 : 8;
     }
 }
 

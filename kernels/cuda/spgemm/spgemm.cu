@@ -256,6 +256,8 @@ template <class V> __global__ void __launch_bounds__(threads) copy_parts(copying
         copy_row<threads>(s, parts.at[k], begin_of_part(s.p, row, parts, k, uint32_t(k % parts.each)), parts.counts[k]);
 }
 
+bool is_complex_type(tsr_type type) { return type == TSR_FC32 || type == TSR_FC64; }
+
 size_t value_size(const tsr_cuda_spgemm *q) { return q->pattern ? 0 : size_of(q->semiring.type); }
 
 } // namespace
@@ -287,6 +289,8 @@ spgemm_run run_of(const tsr_cuda_spgemm *q)
     bool narrow = s.type == TSR_INT32 || s.type == TSR_UINT32, wide = s.type == TSR_INT64 || s.type == TSR_UINT64;
     if (q->pattern)
         return spgemm_run_pair32;
+    if (is_complex_type(s.type))
+        return spgemm_run_complex;
     if (s.add == TSR_ADD_PLUS && s.mul == TSR_MUL_PAIR && (narrow || wide))
         return narrow ? spgemm_run_pair32 : spgemm_run_pair64;
     if (s.add != TSR_ADD_PLUS || s.mul != TSR_MUL_TIMES)
@@ -538,7 +542,8 @@ class Filler {
         case 1: return copy_as<uint8_t>();
         case 2: return copy_as<uint16_t>();
         case 4: return copy_as<uint32_t>();
-        default: return copy_as<uint64_t>();
+        case 8: return copy_as<uint64_t>();
+        default: return copy_as<uint4>();
         }
     }
 
@@ -604,7 +609,9 @@ bool takes(const tsr_cuda_spgemm *q)
     tsr_semiring s = q->semiring;
     bool fits = q->a->nrows < UINT32_MAX && q->b->ncols < UINT32_MAX && q->a->ncols == q->b->nrows;
     fits = fits && (!q->mask || (q->mask->nrows == q->a->nrows && q->mask->ncols == q->b->ncols));
-    return fits && (q->pattern || s.type != TSR_BOOL || s.add == TSR_ADD_LOR || s.add == TSR_ADD_ANY);
+    bool monoid_fits = s.type != TSR_BOOL || s.add == TSR_ADD_LOR || s.add == TSR_ADD_ANY;
+    bool complex_fits = !is_complex_type(s.type) || (s.add == TSR_ADD_PLUS && s.mul == TSR_MUL_TIMES);
+    return fits && (q->pattern || (monoid_fits && complex_fits));
 }
 
 void free_stored(tsr_cuda_spgemm_work *work, void *stream)

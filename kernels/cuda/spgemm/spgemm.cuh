@@ -133,6 +133,7 @@ tsr_status spgemm_run_pair64(const spgemm_call &call);
 tsr_status spgemm_run_any(const spgemm_call &call); // any other
 tsr_status spgemm_run_any_32(const spgemm_call &call);
 tsr_status spgemm_run_any_64(const spgemm_call &call);
+tsr_status spgemm_run_complex(const spgemm_call &call); // plus_times
 
 
 // ---- Semirings ----
@@ -200,11 +201,14 @@ template <class T> __device__ __forceinline__ T load_value(const T *at)
 /* What lane `from` of the group of G has. */
 template <int G, class T> __device__ __forceinline__ T lane_of(T x, int from)
 {
-    using raw = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned>;
-    raw bits = 0;
-    memcpy(&bits, &x, sizeof x);
-    bits = __shfl_sync(~0u, bits, from, G);
-    memcpy(&x, &bits, sizeof x);
+    using raw = std::conditional_t<(sizeof(T) >= 8), unsigned long long, unsigned>;
+    constexpr int words = sizeof(T) > 8 ? 2 : 1;
+    raw bits[words] = {};
+    memcpy(bits, &x, sizeof x);
+#pragma unroll
+    for (int k = 0; k < words; k++)
+        bits[k] = __shfl_sync(~0u, bits[k], from, G);
+    memcpy(static_cast<void *>(&x), bits, sizeof x);
     return x;
 }
 

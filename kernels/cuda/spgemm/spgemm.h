@@ -22,7 +22,7 @@ typedef struct tsr_cuda_spgemm {
     bool pattern;              /* only the structure is wanted: values are neither read nor written */
     const tsr_cuda_csr *a, *b; /* m x k and k x n, columns ascending; p, i, x and the sizes are used.  x == NULL: every value is the one below, or
                                 * values are not read */
-    uint64_t a_iso, b_iso;     /* its bits, in the semiring's type */
+    uint64_t a_iso, b_iso;     /* its bits, in the semiring's type; of TSR_FC64 those of the real part, and the imaginary part is 0 */
     const tsr_cuda_csr *mask;  /* m x n, columns ascending; p, i and x are used.  Only these entries of C; NULL: all */
     int mask_size;             /* bytes of an element of mask->x: entries that are 0 do not count.  x NULL: all count */
     bool mask_complement;      /* all entries of C but these */

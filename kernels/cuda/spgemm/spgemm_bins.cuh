@@ -78,17 +78,19 @@ template <class P> class spgemm_launcher {
         case SPGEMM_RANK_WARP + 1:
         case SPGEMM_RANK_WARP + 2: return rank<32>({ narrow_words(), 512, 0 });
         case SPGEMM_RANK_BLOCK:
-        case SPGEMM_RANK_BLOCK + 1: return rank<128>({ window(8192), 2048, 0 });
+        case SPGEMM_RANK_BLOCK + 1: return rank<128>({ window(8192), most_sums(2048), 0 });
         case SPGEMM_RANK_BLOCK + 2:
-        case SPGEMM_RANK_BLOCK + 3: return rank<512>({ window(16384), 4096, 0 });
+        case SPGEMM_RANK_BLOCK + 3: return rank<512>({ window(16384), most_sums(4096), 0 });
         default: return dense<512>(call.shapes.dense[call.bin - SPGEMM_DENSE]);
         }
     }
 
+    /* Of complex FP64 numbers the bits are the real part. */
     static V iso(uint64_t bits)
     {
         V x;
-        memcpy(&x, &bits, sizeof x);
+        memset(static_cast<void *>(&x), 0, sizeof x);
+        memcpy(static_cast<void *>(&x), &bits, sizeof x < sizeof bits ? sizeof x : sizeof bits);
         return x;
     }
 
@@ -117,6 +119,9 @@ template <class P> class spgemm_launcher {
 
     /* Sums in so many bytes. */
     static constexpr uint32_t sums_of(uint32_t bytes) { return bytes / uint32_t(sizeof(V)); }
+
+    /* So many, or what takes as much memory as so many of 8 bytes. */
+    static constexpr uint32_t most_sums(uint32_t sums) { return sizeof(V) > 8 ? sums / 2 : sums; }
 
     uint32_t narrow_words() const { return spgemm_warp_words << (call.bin - SPGEMM_RANK_WARP); }
 

@@ -10,7 +10,7 @@ namespace {
 int element_size(const tsr_cuda_csr_spmm *product)
 {
     const tsr_type type = product->semiring.type;
-    return product->half ? 2 : type == TSR_FC64 ? 16 : int(size_of(type));
+    return product->half ? 2 : int(size_of(type));
 }
 
 int sum_size(const tsr_cuda_csr_spmm *product)
