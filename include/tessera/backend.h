@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define TSR_BACKEND_API_VERSION 16
+#define TSR_BACKEND_API_VERSION 17
 
 /* Internal status: "I do not do this one, route it elsewhere". Never returned to a caller of the library. */
 #define TSR_DECLINED ((tsr_status)1)
@@ -183,12 +183,17 @@ typedef struct tsr_result {
     int built, evicted; /* representations that a backend made for this product, and gave up for their room; for the trace */
 } tsr_result;
 
+struct tsr_device_entries;
+
 /* C = A B of two compressed operands, perhaps under a compressed mask, held as c_by_col says.  A and B are of the semiring's type, iso or patterns; their slots
  * count.  C(i,j) is there wherever a product is formed and the mask lets it pass (kernels/spgemm.h); indices ascend in each vector. */
 typedef struct tsr_sparse_result {
     bool pattern;        /* only the structure is wanted: values are neither read nor written */
     bool compressed;     /* what is made is compressed contents (tessera/compressed.h), by the vectors of C.  TSR_DECLINED: C finds no room */
     bool comes_again;    /* `again` will be called: what helps then may be kept, within the memory allowed */
+    const void *a_values, *b_values; /* in device memory, in the place of those of the views; NULL: those.  TSR_DECLINED: of views that are not by
+                          * row of the product, or whose indices do not ascend */
+    void *stream;        /* with which they were written: what is queued waits for it; NULL, too, if none of the two is given */
     int64_t nvals;       /* set by `multiply` */
     const char *kernel;  /* as in tsr_result */
     int64_t bytes_moved; /* grows by what `multiply` moved */
@@ -202,6 +207,8 @@ typedef struct tsr_backend_sparse {
     /* Optional.  Other values of operands with the same patterns, for C that came of `comes_again`: its values are those of this product then.
      * TSR_DECLINED, or a failure: what C has is not defined, and it can only be dropped. */
     tsr_status (*again)(void *c, const tsr_product *product, tsr_sparse_result *result);
+    /* Optional.  C to arrays in device memory (tessera/device.h).  TSR_DECLINED: C has no arrays there. */
+    tsr_status (*place)(void *c, const struct tsr_device_entries *to);
 } tsr_backend_sparse;
 
 /* What `measure` found out.  Times in ms, the best of several. */

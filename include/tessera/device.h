@@ -71,6 +71,14 @@ typedef struct tsr_device_copy {
     void *stream;
 } tsr_device_copy;
 
+/* A sparse result in device memory, for as many entries as it has. */
+typedef struct tsr_device_entries {
+    void *offsets, *indices; /* of index_size bytes; NULL: not wanted */
+    int index_size;
+    void *values;
+    void *stream;            /* after what is on it; what is queued on it afterwards finds them */
+} tsr_device_entries;
+
 /* Attention (tessera/attention.h) over a pattern by row.  lse: rows x heads; NULL: not wanted.
  * Backward: o and lse are read, and so is grad_o; grad_q, grad_k and grad_v are written where their data is not NULL. */
 typedef struct tsr_attention_operands {

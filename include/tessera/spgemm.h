@@ -3,6 +3,7 @@
  *     tsr_spgemm_plan_create   how many entries C has (symbolic)
  *     tsr_spgemm_execute       the entries (numeric), into the caller's arrays, as often as wanted
  *     tsr_spgemm_execute_values  their values alone, in the same order
+ *     tsr_spgemm_execute_device  entries, or values alone, into device memory, on a stream
  *     tsr_spgemm_plan_pattern  the caller keeps C's pattern: it need not be kept twice
  *     tsr_spgemm_execute_new   the same into a new matrix
  *
@@ -52,13 +53,22 @@ TSR_PUBLIC void tsr_spgemm_plan_destroy(tsr_spgemm_plan *plan);
  * semiring's type) for as many entries as the plan says.  The operands are those of the plan; their values may have changed since.
  * TSR_INVALID_VALUE: null pointer, unknown enumerator, 32-bit offsets or indices for more entries, rows or columns than 2^32 - 1 (2^31 - 1
  * entries).  TSR_OUT_OF_MEMORY: the arrays are as they were, unless a device had begun to fill them.
- * A GPU computes it, if it is not of complex numbers, where that is expected to be faster, the way to it and C's way back counted (decided when the plan is made). */
+ * A GPU computes it where that is expected to be faster, the way to it and C's way back counted (decided when the plan is made). */
 TSR_PUBLIC tsr_status tsr_spgemm_execute(const tsr_spgemm_plan *plan, tsr_index_type index_type, void *offsets, void *indices,
                                          void *values);
 
 /* The values of C alone, in the order of tsr_spgemm_execute, for as many entries as the plan says; values of the operands may have changed.  The
  * same errors.  Executions of one plan by several threads take turns. */
 TSR_PUBLIC tsr_status tsr_spgemm_execute_values(const tsr_spgemm_plan *plan, void *values);
+
+/* The same into device memory, by the GPU that the library uses, which computes whatever the plan chose for host memory; what it declines the CPU
+ * computes, with copies both ways.  offsets and indices may both be NULL: values alone.  Values of operands in device memory are read as they are
+ * when the stream comes to it: nobody need say that they have changed.  Where A and B are held by rows, indices ascend, types are the semiring's and
+ * flags are 0 they are not copied to the host.  stream: as for tsr_execute.  The first executions wait for the device; from the third on (the
+ * second, where the first was of values alone) the call only queues its work, but cannot be captured.
+ * The errors of tsr_spgemm_execute.  TSR_NOT_SUPPORTED: no GPU that can be used.  TSR_INTERNAL_ERROR: the device failed. */
+TSR_PUBLIC tsr_status tsr_spgemm_execute_device(const tsr_spgemm_plan *plan, tsr_index_type index_type, void *offsets, void *indices,
+                                                void *values, void *stream);
 
 /* C's pattern, as an execution of this plan or of one of the same operands gave it: later executions compute values only.  The arrays stay the
  * caller's and as they are as long as the plan lives.  TSR_INVALID_VALUE: null pointer, unknown enumerator, or not as many entries as the plan

@@ -7,80 +7,8 @@
 #include <string.h>
 
 #include "src/base/types.h"
-#include "src/engine/product/sparse_product.h"
 #include "src/runtime/backends.h"
-#include "src/sparse_blas/native.h"
-
-/* What executions leave for those that come after them: a plan that is executed once keeps nothing. */
-typedef struct memory {
-    pthread_mutex_t lock;
-    int executions;
-    int64_t *p;  /* C's pattern, where the host computes; NULL: not known, or its indices take more than 32 bits */
-    const uint32_t *i;
-    uint32_t *own_i; /* NULL: the caller's */
-    void *on_device; /* C on the plan's device, or NULL */
-} memory;
-
-struct tsr_spgemm_plan {
-    tsr_spgemm product; /* with the operands as they were given: types may differ from the semiring's */
-    const tsr_sparse *a, *b; /* whose values are where they are now */
-    tsr_spgemm_size size;
-    unsigned flags;
-    const tsr_backend *device; /* expected to be faster; NULL: the CPU kernel */
-    memory *memory;
-};
-
-/* ---- operands ---- */
-
-/* An operand's values in the semiring's type. */
-typedef struct cast {
-    void *copy;
-    uint64_t one;
-} cast;
-
-static void conjugate(void *to, const void *from, tsr_type type, int64_t n)
-{
-    for (int64_t e = 0; e < 2 * n; e += 2) {
-        if (type == TSR_FC32) {
-            ((float *)to)[e] = ((const float *)from)[e];
-            ((float *)to)[e + 1] = -((const float *)from)[e + 1];
-        } else {
-            ((double *)to)[e] = ((const double *)from)[e];
-            ((double *)to)[e + 1] = -((const double *)from)[e + 1];
-        }
-    }
-}
-
-static tsr_status conjugate_values(cast *held, tsr_view *v)
-{
-    if (!tsr_is_complex(v->type) || v->iso || v->nvals == 0) /* one value for all is 1 */
-        return TSR_OK;
-    held->copy = malloc((size_t)v->nvals * tsr_type_size(v->type));
-    if (!held->copy)
-        return TSR_OUT_OF_MEMORY;
-    conjugate(held->copy, v->x, v->type, v->nvals);
-    v->x = held->copy;
-    return TSR_OK;
-}
-
-static tsr_status cast_values(cast *held, tsr_view *v, tsr_type type, bool read, int nthreads)
-{
-    *held = (cast){0};
-    if (!read || v->type == type || v->nvals == 0) {
-        v->x = read ? v->x : NULL;
-        v->type = type;
-        return TSR_OK;
-    }
-    void *to = &held->one;
-    if (!v->iso)
-        to = held->copy = malloc((size_t)v->nvals * tsr_type_size(type));
-    if (!to)
-        return TSR_OUT_OF_MEMORY;
-    tsr_cast_values(to, type, v->x, v->type, v->iso ? 1 : v->nvals, nthreads);
-    v->x = to;
-    v->type = type;
-    return TSR_OK;
-}
+#include "src/sparse_blas/spgemm_plan.h"
 
 static bool is_known(tsr_semiring s)
 {
@@ -96,7 +24,7 @@ static bool fits_complex(tsr_semiring s, const tsr_sparse *a, const tsr_sparse *
     return s.add == TSR_ADD_PLUS && s.mul == TSR_MUL_TIMES && a->view.type == s.type && b->view.type == s.type;
 }
 
-static tsr_status status_of(tsr_status status)
+tsr_status tsr_spgemm_status(tsr_status status)
 {
     if (status == TSR_DECLINED)
         return tsr_native_fail(TSR_NOT_SUPPORTED, "no backend computes the product: its vectors are too long");
@@ -119,7 +47,7 @@ static tsr_status count(tsr_spgemm_plan *plan)
     pattern.sorted = false;
     const tsr_status status = kernels()->count(&work, &pattern, NULL, &plan->size);
     kernels()->free(work);
-    return status_of(status);
+    return tsr_spgemm_status(status);
 }
 
 tsr_status tsr_spgemm_plan_create(tsr_spgemm_plan **plan, tsr_semiring semiring, const tsr_sparse *a, const tsr_sparse *b, unsigned flags)
@@ -153,13 +81,13 @@ tsr_status tsr_spgemm_plan_create(tsr_spgemm_plan **plan, tsr_semiring semiring,
         return status;
     }
     made->flags = flags;
-    made->device = tsr_is_complex(semiring.type) ? NULL : tsr_engine_spgemm_device(&made->product, &made->size);
-    made->memory = calloc(1, sizeof *made->memory);
-    if (!made->memory) {
+    made->device = tsr_engine_spgemm_device(&made->product, &made->size);
+    made->history = calloc(1, sizeof *made->history);
+    if (!made->history) {
         free(made);
         return tsr_native_no_memory();
     }
-    pthread_mutex_init(&made->memory->lock, NULL);
+    pthread_mutex_init(&made->history->lock, NULL);
     *plan = made;
     return TSR_OK;
 }
@@ -184,9 +112,9 @@ void tsr_spgemm_plan_destroy(tsr_spgemm_plan *plan)
 {
     if (!plan)
         return;
-    memory *m = plan->memory;
+    tsr_spgemm_history *m = plan->history;
     if (m->on_device)
-        plan->device->contents->drop(m->on_device);
+        m->holder->contents->drop(m->on_device);
     pthread_mutex_destroy(&m->lock);
     free(m->p);
     free(m->own_i);
@@ -196,7 +124,7 @@ void tsr_spgemm_plan_destroy(tsr_spgemm_plan *plan)
 
 /* ---- execution ---- */
 
-static void forget_pattern(memory *m)
+static void forget_pattern(tsr_spgemm_history *m)
 {
     free(m->p);
     free(m->own_i);
@@ -206,7 +134,7 @@ static void forget_pattern(memory *m)
 }
 
 /* False: there is no memory for it. */
-static bool keep_pattern(memory *m, const int64_t *from, int64_t nvec, const void *indices, size_t index_size, bool borrowed)
+static bool keep_pattern(tsr_spgemm_history *m, const int64_t *from, int64_t nvec, const void *indices, size_t index_size, bool borrowed)
 {
     const int64_t nvals = from[nvec];
     forget_pattern(m);
@@ -233,14 +161,14 @@ static bool is_narrow(const tsr_spgemm *s)
 /* With values it has now; without memory it is found again. */
 static void remember_pattern(const tsr_spgemm_plan *plan, const tsr_spgemm_c *c)
 {
-    memory *m = plan->memory;
+    tsr_spgemm_history *m = plan->history;
     if (!m->p && is_narrow(&plan->product))
         keep_pattern(m, c->p, plan->size.nvec, c->i, c->index_size, false);
 }
 
 static void copy_pattern(const tsr_spgemm_plan *plan, const tsr_spgemm_c *c)
 {
-    const memory *m = plan->memory;
+    const tsr_spgemm_history *m = plan->history;
     memcpy(c->p, m->p, (size_t)(plan->size.nvec + 1) * sizeof *c->p);
     if (c->index_size == 4 && c->i != m->i)
         memcpy(c->i, m->i, (size_t)plan->size.nvals * sizeof *m->i);
@@ -273,9 +201,9 @@ static tsr_status fill_values(const tsr_spgemm_plan *plan, const tsr_spgemm *pro
     return status;
 }
 
-static tsr_status fill_here(const tsr_spgemm_plan *plan, const tsr_spgemm *product, const tsr_spgemm_c *c, bool repeated)
+tsr_status tsr_spgemm_fill_here(const tsr_spgemm_plan *plan, const tsr_spgemm *product, const tsr_spgemm_c *c, bool repeated)
 {
-    const memory *m = plan->memory;
+    const tsr_spgemm_history *m = plan->history;
     tsr_status status = m->p ? kernels()->again(product, m->p, m->i, c->x) : TSR_DECLINED;
     if (status == TSR_OK && c->p)
         copy_pattern(plan, c);
@@ -292,59 +220,51 @@ static tsr_status fill_here(const tsr_spgemm_plan *plan, const tsr_spgemm *produ
 /* What a device does not finish the CPU computes. */
 static tsr_status fill_anywhere(const tsr_spgemm_plan *plan, const tsr_spgemm *product, const tsr_spgemm_c *c)
 {
-    memory *m = plan->memory;
+    tsr_spgemm_history *m = plan->history;
     pthread_mutex_lock(&m->lock);
-    const bool repeated = m->executions > 0 || !c->p;
-    m->executions = 1;
+    const bool repeated = tsr_spgemm_is_repeated(m, !c->p);
     tsr_status status = TSR_DECLINED;
     if (plan->device)
-        status = tsr_engine_spgemm_on_device(plan->device, product, &plan->size, c, repeated ? &m->on_device : NULL);
+        status = tsr_engine_spgemm_on_device(plan->device, product, &plan->size, c, tsr_spgemm_kept(m, plan->device, repeated));
     if (status != TSR_OK)
-        status = fill_here(plan, product, c, repeated);
+        status = tsr_spgemm_fill_here(plan, product, c, repeated);
     pthread_mutex_unlock(&m->lock);
     return status;
 }
 
 static tsr_status compute(const tsr_spgemm_plan *plan, const tsr_spgemm_c *c)
 {
-    tsr_spgemm s = plan->product;
-    cast a, b = {0};
-    s.a.x = plan->a->view.x;
-    s.b.x = plan->b->view.x;
-    const bool reads_a = tsr_spgemm_reads_a(&s), reads_b = tsr_spgemm_reads_b(&s);
-    tsr_status status = cast_values(&a, &s.a, s.semiring.type, reads_a, s.nthreads);
+    tsr_spgemm_ready ready;
+    tsr_status status = tsr_spgemm_make_ready(&ready, plan, NULL);
     if (status == TSR_OK)
-        status = cast_values(&b, &s.b, s.semiring.type, reads_b, s.nthreads);
-    if (status == TSR_OK && plan->flags & TSR_SPGEMM_CONJUGATE_A)
-        status = conjugate_values(&a, &s.a);
-    if (status == TSR_OK && plan->flags & TSR_SPGEMM_CONJUGATE_B)
-        status = conjugate_values(&b, &s.b);
-    if (status == TSR_OK)
-        status = fill_anywhere(plan, &s, c);
-    free(a.copy);
-    free(b.copy);
+        status = fill_anywhere(plan, &ready.product, c);
+    tsr_spgemm_free_ready(&ready);
     return status;
 }
 
-static bool fits(const tsr_spgemm_plan *plan)
+tsr_status tsr_spgemm_check_index(const tsr_spgemm_plan *plan, tsr_index_type type)
 {
-    return plan->size.nvals <= INT32_MAX && plan->product.m <= UINT32_MAX && plan->product.n <= UINT32_MAX;
+    const bool narrow = type == TSR_INDEX_32, fits = plan->size.nvals <= INT32_MAX && plan->product.m <= UINT32_MAX && plan->product.n <= UINT32_MAX;
+    if ((unsigned)type <= TSR_INDEX_64 && (!narrow || fits))
+        return TSR_OK;
+    return tsr_native_fail(TSR_INVALID_VALUE, "index_type = %d is unknown, or too narrow for %lld entries", (int)type, (long long)plan->size.nvals);
 }
 
 tsr_status tsr_spgemm_execute(const tsr_spgemm_plan *plan, tsr_index_type index_type, void *offsets, void *indices, void *values)
 {
     const bool narrow = index_type == TSR_INDEX_32;
-    if (!plan || !offsets || !indices || !values)
+    uint64_t nothing[2]; /* an array without elements may be NULL */
+    if (!plan || !offsets || (plan->size.nvals > 0 && (!indices || !values)))
         return tsr_native_null(!plan ? "plan" : !offsets ? "offsets" : !indices ? "indices" : "values");
-    if ((unsigned)index_type > TSR_INDEX_64 || (narrow && !fits(plan)))
-        return tsr_native_fail(TSR_INVALID_VALUE, "index_type = %d is unknown, or too narrow for %lld entries", (int)index_type,
-                               (long long)plan->size.nvals);
+    tsr_status status = tsr_spgemm_check_index(plan, index_type);
+    if (status != TSR_OK)
+        return status;
     const int64_t vectors = plan->size.nvec;
     int64_t *p = narrow ? malloc((size_t)(vectors + 1) * sizeof *p) : offsets;
     if (!p)
         return tsr_native_no_memory();
-    const tsr_spgemm_c c = {.p = p, .i = indices, .x = values, .index_size = narrow ? 4 : 8};
-    const tsr_status status = status_of(compute(plan, &c));
+    const tsr_spgemm_c c = {.p = p, .i = indices ? indices : nothing, .x = values ? values : nothing, .index_size = narrow ? 4 : 8};
+    status = tsr_spgemm_status(compute(plan, &c));
     for (int64_t v = 0; narrow && status == TSR_OK && v <= vectors; v++)
         ((uint32_t *)offsets)[v] = (uint32_t)p[v];
     if (narrow)
@@ -354,16 +274,19 @@ tsr_status tsr_spgemm_execute(const tsr_spgemm_plan *plan, tsr_index_type index_
 
 tsr_status tsr_spgemm_execute_values(const tsr_spgemm_plan *plan, void *values)
 {
-    if (!plan || !values)
+    uint64_t nothing[2];
+    if (!plan || (!values && plan->size.nvals > 0))
         return tsr_native_null(plan ? "values" : "plan");
-    const tsr_spgemm_c c = {.x = values};
-    return status_of(compute(plan, &c));
+    const tsr_spgemm_c c = {.x = values ? values : nothing};
+    return tsr_spgemm_status(compute(plan, &c));
 }
 
 tsr_status tsr_spgemm_plan_pattern(tsr_spgemm_plan *plan, tsr_index_type index_type, const void *offsets, const void *indices)
 {
-    if (!plan || !offsets || !indices)
+    static const uint64_t nothing;
+    if (!plan || !offsets || (!indices && plan->size.nvals > 0))
         return tsr_native_null(!plan ? "plan" : !offsets ? "offsets" : "indices");
+    indices = indices ? indices : &nothing;
     const int64_t nvec = plan->size.nvec;
     if ((unsigned)index_type > TSR_INDEX_64 || tsr_native_index_at(offsets, index_type, nvec) != plan->size.nvals)
         return tsr_native_fail(TSR_INVALID_VALUE, "index_type = %d is unknown, or not %lld entries", (int)index_type, (long long)plan->size.nvals);
@@ -374,9 +297,9 @@ tsr_status tsr_spgemm_plan_pattern(tsr_spgemm_plan *plan, tsr_index_type index_t
         return tsr_native_no_memory();
     for (int64_t k = 0; k <= nvec; k++)
         p[k] = tsr_native_index_at(offsets, index_type, k);
-    pthread_mutex_lock(&plan->memory->lock);
-    const bool kept = keep_pattern(plan->memory, p, nvec, indices, index_type == TSR_INDEX_32 ? 4 : 8, index_type == TSR_INDEX_32);
-    pthread_mutex_unlock(&plan->memory->lock);
+    pthread_mutex_lock(&plan->history->lock);
+    const bool kept = keep_pattern(plan->history, p, nvec, indices, index_type == TSR_INDEX_32 ? 4 : 8, index_type == TSR_INDEX_32);
+    pthread_mutex_unlock(&plan->history->lock);
     free(p);
     return kept ? TSR_OK : tsr_native_no_memory();
 }

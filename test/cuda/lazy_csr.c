@@ -401,6 +401,30 @@ tsr_status tsr_cuda_number_offsets(int64_t *p, int64_t count, void *on)
     return lazy_queue(run_number, &(numbering){.p = p, .count = count}, sizeof(numbering), on);
 }
 
+typedef struct copying {
+    void *to;
+    const void *from;
+    int to_size, from_size;
+    int64_t count;
+} copying;
+
+static void run_copy_indices(const void *described)
+{
+    const copying *c = described;
+    for (int64_t k = 0; k < c->count; k++) {
+        const int64_t index = c->from_size == 8 ? ((const int64_t *)c->from)[k] : (int64_t)((const uint32_t *)c->from)[k];
+        if (c->to_size == 8)
+            ((int64_t *)c->to)[k] = index;
+        else
+            ((uint32_t *)c->to)[k] = (uint32_t)index;
+    }
+}
+
+tsr_status tsr_cuda_copy_indices(void *to, int to_size, const void *from, int from_size, int64_t count, void *on)
+{
+    return lazy_queue(run_copy_indices, &(copying){to, from, to_size, from_size, count}, sizeof(copying), on);
+}
+
 /* ---- two matrices side by side ---- */
 
 size_t tsr_cuda_join_bytes(int64_t nvals_a)

@@ -84,6 +84,17 @@ static void fill_arrays(matrix *m)
     m->offsets32[vectors] = (uint32_t)(m->offsets[vectors] = m->nvals);
 }
 
+/* Other values, the same entries. */
+static void change_table(matrix *m)
+{
+    for (int64_t r = 0; r < m->nrows; r++) {
+        for (int64_t c = 0; c < m->ncols; c++) {
+            m->at[r][c] = any_number();
+        }
+    }
+    fill_arrays(m);
+}
+
 static void make_matrix(matrix *m, tsr_type type, int64_t nrows, int64_t ncols)
 {
     m->type = type;
@@ -206,12 +217,7 @@ static void execute(matrix *a, unsigned flags, const tsr_dense *b, tsr_dense *c)
     fetch(&to, c);
     check_dense(a, flags, alpha, b, beta, &before, c);
     if (!a->ones && cimag(alpha) == 0) { /* other values, which the plan does not hold; a real scalar */
-        for (int64_t r = 0; r < a->nrows; r++) {
-            for (int64_t k = 0; k < a->ncols; k++) {
-                a->at[r][k] = any_number();
-            }
-        }
-        fill_arrays(a);
+        change_table(a);
         assert_int_equal(tsr_sparse_values_changed(a->sparse), TSR_OK);
         assert_int_equal(tsr_execute(plan, creal(alpha), a->sparse, &from, 0, &to, NULL), TSR_OK);
         fetch(&to, c);
@@ -276,16 +282,106 @@ static void test_not_finite(void **state)
 
 /* ---- sparse times sparse ---- */
 
+/* A copy there of `bytes` bytes. */
+static void *there_of(const void *host, size_t bytes)
+{
+    void *there;
+    const tsr_device_copy c = {NULL, (void *)(uintptr_t)host, bytes, bytes, bytes, 1, true, NULL};
+    tsr_device_copy to = c;
+    assert_int_equal(device->allocate(&there, bytes + 16), TSR_OK);
+    to.device = there;
+    assert_int_equal(device->copy(&to), TSR_OK);
+    return there;
+}
+
+static void fetch_bytes(void *host, void *there, size_t bytes)
+{
+    const tsr_device_copy c = {there, host, bytes, bytes, bytes, 1, false, NULL};
+    assert_int_equal(device->copy(&c), TSR_OK);
+}
+
+/* Other arrays of the same matrix, in device memory. */
+typedef struct placed {
+    void *offsets, *indices, *values;
+} placed;
+
+static placed place_matrix(matrix *m)
+{
+    const int64_t vectors = m->by_col ? m->ncols : m->nrows;
+    const size_t index = m->narrow ? 4 : 8, value = m->type == TSR_FC32 ? 8 : 16;
+    const placed there = {there_of(m->narrow ? (void *)m->offsets32 : m->offsets, (size_t)(vectors + 1) * index),
+                          there_of(m->narrow ? (void *)m->indices32 : m->indices, (size_t)m->nvals * index),
+                          m->ones ? NULL : there_of(values_of(m), (size_t)m->nvals * value)};
+    const tsr_arrays arrays = {.index_type = m->narrow ? TSR_INDEX_32 : TSR_INDEX_64, .offsets = there.offsets, .indices = there.indices,
+                               .type = m->type, .values = there.values, .memory = TSR_MEMORY_DEVICE};
+    tsr_sparse_destroy(m->sparse);
+    assert_int_equal((m->by_col ? tsr_sparse_create_csc : tsr_sparse_create_csr)(&m->sparse, m->nrows, m->ncols, &arrays, 0), TSR_OK);
+    return there;
+}
+
+static void leave_matrix(const placed *there)
+{
+    device->release(there->offsets);
+    device->release(there->indices);
+    if (there->values) {
+        device->release(there->values);
+    }
+}
+
+/* The program's own kernel changes them: nobody is told. */
+static void change_values(matrix *m, const placed *there)
+{
+    const size_t bytes = (size_t)m->nvals * (m->type == TSR_FC32 ? 8 : 16);
+    if (there->values && bytes) {
+        change_table(m);
+        const tsr_device_copy c = {there->values, values_of(m), bytes, bytes, bytes, 1, true, NULL};
+        assert_int_equal(device->copy(&c), TSR_OK);
+    }
+}
+
+/* C, and its values alone. */
+typedef struct sparse_result {
+    int64_t p[MOST + 1], i[MOST * MOST];
+    double complex x[MOST * MOST], again[MOST * MOST];
+} sparse_result;
+
+static void compute_sparse(const tsr_spgemm_plan *plan, tsr_type type, bool by_col, sparse_result *c)
+{
+    int64_t m, n, nvals;
+    assert_int_equal(tsr_spgemm_plan_size(plan, &m, &n, &nvals), TSR_OK);
+    if (!device) {
+        assert_int_equal(tsr_spgemm_execute(plan, TSR_INDEX_64, c->p, c->i, c->x), TSR_OK);
+        assert_int_equal(tsr_spgemm_execute_values(plan, c->again), TSR_OK);
+        return;
+    }
+    const bool narrow = draw(2);
+    const size_t index = narrow ? 4 : 8, vectors = (size_t)(by_col ? n : m) + 1, entries = (size_t)nvals, value = type == TSR_FC32 ? 8 : 16;
+    void *p = there_of(c->i, vectors * index), *i = there_of(c->i, entries * index), *x = there_of(c->x, entries * value);
+    assert_int_equal(tsr_spgemm_execute_device(plan, narrow ? TSR_INDEX_32 : TSR_INDEX_64, p, i, x, NULL), TSR_OK);
+    fetch_bytes(c->x, x, entries * value);
+    assert_int_equal(tsr_spgemm_execute_device(plan, TSR_INDEX_64, NULL, NULL, x, NULL), TSR_OK);
+    fetch_bytes(c->again, x, entries * value);
+    fetch_bytes(c->p, p, vectors * index);
+    fetch_bytes(c->i, i, entries * index);
+    for (size_t e = entries; narrow && e-- > 0;) {
+        c->i[e] = ((const uint32_t *)c->i)[e];
+    }
+    for (size_t v = vectors; narrow && v-- > 0;) {
+        c->p[v] = ((const uint32_t *)c->p)[v];
+    }
+    device->release(p);
+    device->release(i);
+    device->release(x);
+}
+
 static void check_sparse(const matrix *a, const matrix *b, unsigned flags, const tsr_spgemm_plan *plan, int64_t m, int64_t n, int64_t k)
 {
-    static int64_t p[MOST + 1], i[MOST * MOST];
-    static double complex x[MOST * MOST], again[MOST * MOST];
+    static sparse_result got;
     int64_t e = 0;
     const bool by_col = flags & TSR_SPGEMM_BY_COLUMN;
-    assert_int_equal(tsr_spgemm_execute(plan, TSR_INDEX_64, p, i, x), TSR_OK);
-    assert_int_equal(tsr_spgemm_execute_values(plan, again), TSR_OK);
+    compute_sparse(plan, a->type, by_col, &got);
     for (int64_t v = 0; v < (by_col ? n : m); v++) {
-        assert_int_equal(p[v], e);
+        assert_int_equal(got.p[v], e);
         for (int64_t w = 0; w < (by_col ? m : n); w++) {
             number sum = 0;
             bool met = false;
@@ -297,8 +393,8 @@ static void check_sparse(const matrix *a, const matrix *b, unsigned flags, const
                 sum += first && second ? l * r : 0;
             }
             if (met) {
-                assert_int_equal(i[e], w);
-                assert_true(get(x, a->type, e) == sum && get(again, a->type, e) == sum);
+                assert_int_equal(got.i[e], w);
+                assert_true(get(got.x, a->type, e) == sum && get(got.again, a->type, e) == sum);
                 e++;
             }
         }
@@ -317,9 +413,20 @@ static void test_sparse_products(void **state)
         tsr_spgemm_plan *plan;
         make_matrix(&a, type, turned_a ? k : m, turned_a ? m : k);
         make_matrix(&b, type, turned_b ? n : k, turned_b ? k : n);
+        const bool in_place = device && draw(3) > 0; /* else operands are in host memory */
+        const placed there[] = {in_place ? place_matrix(&a) : (placed){0}, in_place ? place_matrix(&b) : (placed){0}};
         assert_int_equal(tsr_spgemm_plan_create(&plan, tsr_default_semiring(type), a.sparse, b.sparse, flags), TSR_OK);
         check_sparse(&a, &b, flags, plan, m, n, k);
+        for (int again = 0; again < 3 && in_place; again++) {
+            change_values(&a, &there[0]);
+            change_values(&b, &there[1]);
+            check_sparse(&a, &b, flags, plan, m, n, k);
+        }
         tsr_spgemm_plan_destroy(plan);
+        if (in_place) {
+            leave_matrix(&there[0]);
+            leave_matrix(&there[1]);
+        }
         tsr_sparse_destroy(a.sparse);
         tsr_sparse_destroy(b.sparse);
     }
@@ -374,7 +481,7 @@ static void test_real_plan(void **state)
 /* 77 without one. */
 static int main_on_device(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup(test_products, set_seed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup(test_products, set_seed), cmocka_unit_test_setup(test_sparse_products, set_seed)};
     const tsr_backend *gpu = tsr_backend_gpu();
     if (!gpu || !gpu->device) {
         printf("no device\n");

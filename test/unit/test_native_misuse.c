@@ -220,6 +220,14 @@ static void misuse_execute(void)
     tsr_sparse_destroy(other);
 }
 
+/* With operands in device memory or in the host's; into device memory only where there is one. */
+static void misuse_device_product(const tsr_spgemm_plan *plan)
+{
+    const bool there = memory == TSR_MEMORY_DEVICE;
+    judge(tsr_spgemm_execute_device(rarely() ? NULL : plan, (tsr_index_type)(rarely() ? 9 : TSR_INDEX_64), rarely() ? NULL : rarely() && there ? host_arrays[1] : b,
+                                    rarely() ? NULL : c, rarely() ? NULL : o, NULL));
+}
+
 static void misuse_sparse_product(void)
 {
     tsr_sparse *a = right_matrix(), *product = NULL;
@@ -238,6 +246,7 @@ static void misuse_sparse_product(void)
     assert_int_equal(tsr_spgemm_plan_create(&plan, tsr_default_semiring(TSR_FP32), a, a, 0), TSR_OK);
     judge(tsr_spgemm_execute(rarely() ? NULL : plan, (tsr_index_type)(rarely() ? 9 : TSR_INDEX_64), rarely() ? NULL : offsets,
                              rarely() ? NULL : indices, rarely() ? NULL : entries));
+    misuse_device_product(plan);
     judge(tsr_spgemm_plan_pattern(rarely() ? NULL : plan, (tsr_index_type)(rarely() ? 9 : TSR_INDEX_64), rarely() ? NULL : offsets,
                                   rarely() ? NULL : indices));
     tsr_spgemm_plan_destroy(plan);
@@ -402,7 +411,8 @@ static void test_threads_change_nothing(void **state)
 /* 77 without one. */
 static int main_on_device(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plan), cmocka_unit_test(test_execute), cmocka_unit_test(test_attention)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plan), cmocka_unit_test(test_execute), cmocka_unit_test(test_sparse_product),
+                                       cmocka_unit_test(test_attention)};
     float **const arrays[ARRAYS] = {&values, &b, &c, &q, &o, &gradient};
     const tsr_backend *gpu = tsr_backend_gpu();
     if (!gpu || !gpu->device || tsr_set_option("check_pointers", "1") != TSR_OK) {

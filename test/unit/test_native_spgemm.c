@@ -129,6 +129,37 @@ static void callers_pattern(void **state)
     tsr_sparse_destroy(a);
 }
 
+/* Arrays without elements may be NULL, as an empty vector's are. */
+static void no_entries(void **state)
+{
+    (void)state;
+    static const int32_t none[] = {0, 0, 0, 0};
+    tsr_sparse *a = matrix(), *empty, *product;
+    tsr_spgemm_plan *plan;
+    int32_t p[4];
+    int64_t nvals = -1;
+    const tsr_arrays arrays = {.index_type = TSR_INDEX_32, .offsets = none, .type = TSR_FP64};
+    assert_int_equal(tsr_sparse_create_csr(&empty, 3, 3, &arrays, 0), TSR_OK);
+    assert_int_equal(tsr_sparse_set_values(empty, NULL), TSR_OK);
+    assert_int_equal(tsr_spgemm_plan_create(&plan, plus_times, empty, a, 0), TSR_OK);
+    for (int again = 0; again < 3; again++) {
+        memset(p, 0xa5, sizeof p);
+        assert_int_equal(tsr_spgemm_execute(plan, TSR_INDEX_32, p, NULL, NULL), TSR_OK);
+        assert_memory_equal(p, none, sizeof p);
+        assert_int_equal(tsr_spgemm_execute_values(plan, NULL), TSR_OK);
+    }
+    assert_int_equal(tsr_spgemm_plan_pattern(plan, TSR_INDEX_32, p, NULL), TSR_OK);
+    assert_int_equal(tsr_spgemm_execute_values(plan, NULL), TSR_OK);
+    assert_int_equal(tsr_spgemm_execute_new(plan, &product), TSR_OK);
+    assert_int_equal(tsr_sparse_size(product, NULL, NULL, &nvals), TSR_OK);
+    assert_int_equal(nvals, 0);
+    assert_int_equal(tsr_spgemm_execute(plan, TSR_INDEX_32, NULL, NULL, NULL), TSR_INVALID_VALUE);
+    tsr_sparse_destroy(product);
+    tsr_spgemm_plan_destroy(plan);
+    tsr_sparse_destroy(empty);
+    tsr_sparse_destroy(a);
+}
+
 static void wrong_arguments(void **state)
 {
     (void)state;
@@ -167,7 +198,7 @@ int main(void)
         setenv("TESSERA_TRACE", trace, 1);
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(new_values), cmocka_unit_test(callers_pattern),
-                                       cmocka_unit_test(wrong_arguments)};
+                                       cmocka_unit_test(no_entries), cmocka_unit_test(wrong_arguments)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return *trace && trace_routes(trace, "\"cuda:spgemm\"") == 0 ? 1 : failed;
 }

@@ -10,6 +10,7 @@
 #include "backends/cuda/compressed/new.h"
 #include "backends/cuda/operands/sparse.h"
 #include "backends/cuda/spgemm/rows.h"
+#include "tessera/device.h"
 
 enum { A, B, MASK, OPERANDS, FIRST_PORTIONS = 8 };
 
@@ -22,6 +23,7 @@ typedef struct sparse_product {
     tsr_cuda_operand operand[OPERANDS];
     tsr_cuda_sparse *held[OPERANDS];
     uint64_t iso[OPERANDS];
+    const void *values[MASK]; /* of A and B, where the caller has them in device memory */
     tsr_cuda_rows c; /* all of C; without arrays: it finds no room */
 } sparse_product;
 
@@ -84,6 +86,42 @@ static void leave(sparse_product *s)
     }
 }
 
+/* ---- values that are on the device already ---- */
+
+static void name_values(sparse_product *s, bool turned, const tsr_sparse_result *result)
+{
+    s->values[turned ? B : A] = result->a_values;
+    s->values[turned ? A : B] = result->b_values;
+}
+
+static bool is_as_given(const tsr_cuda_operand *o)
+{
+    return !o->view.by_col && !o->view.jumbled;
+}
+
+static bool values_fit(const sparse_product *s)
+{
+    for (int k = A; k < MASK; k++)
+        if (s->values[k] && !is_as_given(&s->operand[k]))
+            return false;
+    return true;
+}
+
+/* They take the place of what was uploaded. */
+static tsr_status take_values(sparse_product *s, const tsr_sparse_result *result)
+{
+    tsr_status status = TSR_OK;
+    if (s->values[A] || s->values[B])
+        status = tsr_cuda_after(tsr_cuda.compute, result->stream);
+    for (int k = A; k < MASK && status == TSR_OK; k++) {
+        const tsr_cuda_sparse *held = s->held[k];
+        const size_t bytes = held->key.pattern || !s->values[k] ? 0 : (size_t)held->csr.nvals * tsr_type_size(held->key.type);
+        if (bytes && (k == A || held != s->held[A]))
+            status = tsr_cuda_rows_on_device(held->csr.x, bytes, s->values[k], bytes, bytes, 1, tsr_cuda.compute);
+    }
+    return status;
+}
+
 /* ---- on the device ---- */
 
 static tsr_cuda_spgemm kernels_product(const sparse_product *s)
@@ -113,6 +151,8 @@ static tsr_status multiply_once(sparse_product *s, tsr_sparse_result *result)
 {
     tsr_status status = use_operands(s, &result->bytes_moved);
     if (status == TSR_OK)
+        status = take_values(s, result);
+    if (status == TSR_OK)
         status = compute_all(s, result->comes_again);
     if (status != TSR_OK) {
         tsr_cuda_settle();
@@ -126,7 +166,7 @@ static tsr_status renew_operands(sparse_product *s, int64_t *moved)
 {
     tsr_status status = TSR_OK;
     for (int k = A; k < MASK && status == TSR_OK; k++)
-        if (k == A || s->held[B] != s->held[A])
+        if (!s->values[k] && (k == A || s->held[B] != s->held[A]))
             status = tsr_cuda_sparse_renew(s->held[k], &s->operand[k], moved);
     return status;
 }
@@ -141,7 +181,10 @@ static tsr_status again_once(sparse_product *s, const tsr_product *product, tsr_
         s->operand[k] = other.operand[k];
         s->iso[k] = other.iso[k];
     }
-    tsr_status status = renew_operands(s, &result->bytes_moved);
+    name_values(s, product->c_by_col, result);
+    tsr_status status = values_fit(s) ? renew_operands(s, &result->bytes_moved) : TSR_DECLINED;
+    if (status == TSR_OK)
+        status = take_values(s, result);
     const tsr_cuda_spgemm q = kernels_product(s);
     if (status == TSR_OK)
         status = tsr_cuda_rows_again(&s->c, &q);
@@ -245,6 +288,11 @@ static tsr_status multiply(void **c, const tsr_product *product, tsr_sparse_resu
     if (!s)
         return tsr_cuda_alive() ? TSR_OUT_OF_MEMORY : TSR_DECLINED;
     start(s, product);
+    name_values(s, product->c_by_col, result);
+    if (!values_fit(s)) {
+        free(s);
+        return TSR_DECLINED;
+    }
     s->pattern = result->pattern;
     tsr_cuda_contents_start(&s->contents, download, free_product);
     const tsr_status status = tsr_cuda_alone(run_multiply, &(multiplying){s, result, c});
@@ -277,4 +325,33 @@ static tsr_status again(void *c, const tsr_product *product, tsr_sparse_result *
     return tsr_cuda_alive() ? tsr_cuda_alone(run_again, &(repeating){s, product, result}) : TSR_DECLINED;
 }
 
-const tsr_backend_sparse tsr_cuda_sparse_products = {.supports = supports, .multiply = multiply, .again = again};
+/* ---- to arrays of the caller's on the device ---- */
+
+typedef struct placing {
+    const sparse_product *s;
+    const tsr_device_entries *to;
+} placing;
+
+static tsr_status run_place(void *arguments)
+{
+    const placing *p = arguments;
+    const tsr_device_entries *to = p->to;
+    const tsr_cuda_csr *c = &p->s->c.csr;
+    const size_t bytes = (size_t)c->nvals * p->s->c.value_size;
+    tsr_status status = tsr_cuda_after(tsr_cuda.compute, to->stream);
+    if (status == TSR_OK && to->offsets)
+        status = tsr_cuda_copy_indices(to->offsets, to->index_size, c->p, sizeof *c->p, c->nrows + 1, tsr_cuda.compute);
+    if (status == TSR_OK && to->indices)
+        status = tsr_cuda_copy_indices(to->indices, to->index_size, c->i, sizeof *c->i, c->nvals, tsr_cuda.compute);
+    if (status == TSR_OK && bytes)
+        status = tsr_cuda_rows_on_device(to->values, bytes, c->x, bytes, bytes, 1, tsr_cuda.compute);
+    return status == TSR_OK ? tsr_cuda_after(to->stream, tsr_cuda.compute) : status;
+}
+
+static tsr_status place(void *c, const tsr_device_entries *to)
+{
+    placing p = {c, to};
+    return !p.s->c.csr.p ? TSR_DECLINED : tsr_cuda_alone(run_place, &p);
+}
+
+const tsr_backend_sparse tsr_cuda_sparse_products = {.supports = supports, .multiply = multiply, .again = again, .place = place};

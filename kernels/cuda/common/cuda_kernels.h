@@ -409,6 +409,8 @@ tsr_status tsr_cuda_take_rows_of(tsr_cuda_csr *out, const tsr_cuda_csr *in, cons
 /* list[k] = first + k * step, p[k] = k; k < count. */
 tsr_status tsr_cuda_number_list(uint32_t *list, int64_t first, int64_t step, int64_t count, void *stream);
 tsr_status tsr_cuda_number_offsets(int64_t *p, int64_t count, void *stream);
+/* to[k] = from[k], indices of 4 or 8 bytes each; both have `count`. */
+tsr_status tsr_cuda_copy_indices(void *to, int to_size, const void *from, int from_size, int64_t count, void *stream);
 /* Nonzero vectors for an entry at heights 8, 16, 32, 64, 128, in a sample of the rows in this order (NULL: their own) -> host array, for
  * tsr_order_pays. */
 tsr_status tsr_cuda_sample_vectors(double vectors[5], const tsr_source *in, const uint32_t *order, void *stream);

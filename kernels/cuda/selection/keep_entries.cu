@@ -108,6 +108,13 @@ __global__ void __launch_bounds__(threads) find_offsets(keeping k)
     k.out.p[r] = e < k.in.nvals ? rank_of(k, e, k.bits[e / word]) : k.out.nvals;
 }
 
+template <class To, class From> __global__ void __launch_bounds__(threads) copy_numbers(To *to, const From *from, int64_t count)
+{
+    const int64_t k = int64_t(blockIdx.x) * threads + threadIdx.x;
+    if (k < count)
+        to[k] = To(from[k]);
+}
+
 template <class N> __global__ void __launch_bounds__(threads) number(N *list, int64_t first, int64_t step, int64_t count)
 {
     int64_t k = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
@@ -233,6 +240,22 @@ extern "C" tsr_status tsr_cuda_number_list(uint32_t *list, int64_t first, int64_
     auto kernel = number<uint32_t>;
     if (count)
         TSR_LAUNCH(kernel, blocks_for(count, threads), threads, 0, stream, list, first, step, count);
+    return launch_status();
+}
+
+extern "C" tsr_status tsr_cuda_copy_indices(void *to, int to_size, const void *from, int from_size, int64_t count, void *stream)
+{
+    if (count == 0)
+        return TSR_OK;
+    const size_t bytes = size_t(count) * size_t(to_size);
+    if (to_size == from_size)
+        return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, static_cast<cudaStream_t>(stream)) == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+    auto widen = copy_numbers<int64_t, uint32_t>;
+    auto narrow = copy_numbers<uint32_t, int64_t>;
+    if (to_size == 8)
+        TSR_LAUNCH(widen, blocks_for(count, threads), threads, 0, stream, static_cast<int64_t *>(to), static_cast<const uint32_t *>(from), count);
+    else
+        TSR_LAUNCH(narrow, blocks_for(count, threads), threads, 0, stream, static_cast<uint32_t *>(to), static_cast<const int64_t *>(from), count);
     return launch_status();
 }
 

@@ -323,20 +323,41 @@ static tsr_status multiply_again(const tsr_backend *device, const tsr_product *t
     return status;
 }
 
-static tsr_status multiply_into(const tsr_backend *device, const tsr_spgemm *s, const tsr_spgemm_size *size, const tsr_spgemm_c *c,
-                                void **kept, int64_t *moved)
+/* Where C goes: to the host, or to device memory. */
+typedef struct target {
+    const tsr_spgemm_c *here;
+    const tsr_spgemm_device_c *device; /* NULL: here */
+} target;
+
+static tsr_status deliver(const tsr_backend *device, void *held, const tsr_spgemm_size *size, const target *t, int nthreads, int64_t *moved)
+{
+    const tsr_spgemm_c *c = t->here;
+    if (t->device)
+        return device->sparse->place(held, &t->device->to);
+    tsr_download to = {.nthreads = nthreads, .p = c->p, .nvec = size->nvec, .i = c->i, .x = c->x, .index_size = c->index_size};
+    const tsr_status status = device->contents->download(held, &to);
+    *moved += to.bytes_moved;
+    return status;
+}
+
+static tsr_status multiply_into(const tsr_backend *device, const tsr_spgemm *s, const tsr_spgemm_size *size, const target *t, void **kept,
+                                int64_t *moved)
 {
     const tsr_product turned = tsr_sparse_product_on_device(s);
     tsr_sparse_result result = {.pattern = s->pattern, .comes_again = kept};
-    tsr_download to = {.nthreads = turned.nthreads, .p = c->p, .nvec = size->nvec, .i = c->i, .x = c->x, .index_size = c->index_size};
+    if (t->device) {
+        result.a_values = t->device->a_values;
+        result.b_values = t->device->b_values;
+        result.stream = t->device->to.stream;
+    }
     void *held = kept ? *kept : NULL;
     tsr_status status = kept ? multiply_again(device, &turned, &result, kept) : TSR_DECLINED;
     if (status == TSR_DECLINED || status == TSR_OUT_OF_MEMORY)
         status = device->sparse->multiply(&held, &turned, &result);
     if (status != TSR_OK)
         return status;
-    status = result.nvals == size->nvals ? device->contents->download(held, &to) : TSR_DECLINED;
-    *moved = result.bytes_moved + to.bytes_moved;
+    *moved = result.bytes_moved;
+    status = result.nvals == size->nvals ? deliver(device, held, size, t, turned.nthreads, moved) : TSR_DECLINED;
     if (kept && status == TSR_OK)
         *kept = held;
     else
@@ -346,18 +367,32 @@ static tsr_status multiply_into(const tsr_backend *device, const tsr_spgemm *s, 
     return status;
 }
 
-tsr_status tsr_engine_spgemm_on_device(const tsr_backend *device, const tsr_spgemm *s, const tsr_spgemm_size *size, const tsr_spgemm_c *c,
-                                       void **kept)
+static tsr_status multiply_to(const tsr_backend *device, const tsr_spgemm *s, const tsr_spgemm_size *size, const target *t, void **kept)
 {
     int64_t moved = 0;
     if (device != tsr_backend_gpu())
         return TSR_DECLINED; /* it has failed since */
     const double start = tsr_engine_clock_ms();
-    const tsr_status status = TSR_ATTEMPT(multiply_into(device, s, size, c, kept, &moved));
+    const tsr_status status = TSR_ATTEMPT(multiply_into(device, s, size, t, kept, &moved));
     if (status == TSR_OK && tsr_trace_wanted())
         tsr_engine_report(device, "spgemm", (tsr_trace_record){.call = "tsr_spgemm_execute", .pattern = "spgemm", .reason = "the plan's choice",
                                                               .measured_ms = tsr_engine_clock_ms() - start, .bytes_moved = moved});
     return status;
+}
+
+tsr_status tsr_engine_spgemm_on_device(const tsr_backend *device, const tsr_spgemm *s, const tsr_spgemm_size *size, const tsr_spgemm_c *c,
+                                       void **kept)
+{
+    return multiply_to(device, s, size, &(target){.here = c}, kept);
+}
+
+tsr_status tsr_engine_spgemm_into_device(const tsr_backend *device, const tsr_spgemm *s, const tsr_spgemm_size *size, const tsr_spgemm_device_c *c,
+                                   void **kept)
+{
+    const tsr_product turned = tsr_sparse_product_on_device(s);
+    if (!device->sparse || !device->sparse->place || !device->sparse->supports(&turned))
+        return TSR_DECLINED;
+    return multiply_to(device, s, size, &(target){.device = c}, kept);
 }
 
 static void describe(char *text, size_t size, const tsr_call *call)

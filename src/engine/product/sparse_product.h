@@ -6,6 +6,7 @@
 
 #include "kernels/spgemm.h"
 #include "src/engine/call/call.h"
+#include "tessera/device.h"
 
 extern const tsr_operation tsr_sparse_product_operation;
 
@@ -25,5 +26,14 @@ const tsr_backend *tsr_engine_spgemm_device(const tsr_spgemm *product, const tsr
  * next; the caller drops what is there in the end (contents of `device`). */
 tsr_status tsr_engine_spgemm_on_device(const tsr_backend *device, const tsr_spgemm *product, const tsr_spgemm_size *size, const tsr_spgemm_c *c,
                                        void **kept);
+
+typedef struct tsr_spgemm_device_c {
+    tsr_device_entries to;
+    const void *a_values, *b_values; /* in device memory, in the place of those of the views; NULL: those */
+} tsr_spgemm_device_c;
+
+/* The same into device memory, in the order of a stream. */
+tsr_status tsr_engine_spgemm_into_device(const tsr_backend *device, const tsr_spgemm *product, const tsr_spgemm_size *size, const tsr_spgemm_device_c *c,
+                                   void **kept);
 
 #endif
