@@ -186,10 +186,10 @@ typedef struct tsr_arrays {
 
 /* Describe a matrix held by rows: offsets has nrows + 1 elements, indices are columns.  Nothing is built or converted
  * before the first product (32-bit offsets are: 8 bytes a row).  Checking reads offsets and indices once: O(nrows +
- * entries).
+ * entries); indices that do not ascend a second time, to see that none comes twice in a vector.
  * *out belongs to the caller: tsr_sparse_destroy.
  * TSR_INVALID_VALUE: null pointer, size negative or over 2^60 (2^32 with 32-bit indices), unknown enumerator or flag,
- * first offset not index_base, falling offsets, index out of range.  TSR_NOT_SUPPORTED: device memory, and no GPU that can be used.
+ * first offset not index_base, falling offsets, index out of range or twice in one vector.  TSR_NOT_SUPPORTED: device memory, and no GPU that can be used.
  * TSR_OUT_OF_MEMORY. */
 TSR_PUBLIC tsr_status tsr_sparse_create_csr(tsr_sparse **out, int64_t nrows, int64_t ncols, const tsr_arrays *arrays,
                                             unsigned flags);

@@ -51,6 +51,9 @@ static inline int64_t tsr_native_index_at(const void *indices, tsr_index_type ty
 }
 void tsr_native_count_from_0(void *indices, size_t size, int64_t count, int base);
 
+/* Of indices in range that count from base: no vector has one of them twice. */
+tsr_status tsr_native_check_repeats(const tsr_view *v, int base);
+
 /* Threads that a call may use. */
 int tsr_native_threads(void);
 void tsr_native_set_alone(bool alone); /* of this thread: calls use no others */

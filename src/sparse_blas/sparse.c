@@ -65,7 +65,7 @@ static tsr_status take_offsets(tsr_sparse *a, const tsr_arrays *in, unsigned fla
 static tsr_status check_offsets(const tsr_view *v, int base)
 {
     if (v->p[0] != 0) {
-        return tsr_native_fail(TSR_INVALID_VALUE, "offsets[0] = %lld is not %d", (long long)v->p[0] + base, base);
+        return tsr_native_fail(TSR_INVALID_VALUE, "offsets[0] = %lld is not index_base = %d", (long long)v->p[0] + base, base);
     }
     for (int64_t k = 0; k < v->nvec; k++) {
         if (v->p[k] > v->p[k + 1]) {
@@ -119,7 +119,8 @@ static tsr_status check_arrays(tsr_sparse *a, const tsr_arrays *in, unsigned fla
     if (v->nvals > 0 && !v->i) {
         return tsr_native_null("arrays->indices");
     }
-    return flags & TSR_UNCHECKED ? TSR_OK : check_indices(v, in->index_base, &v->jumbled);
+    status = flags & TSR_UNCHECKED ? TSR_OK : check_indices(v, in->index_base, &v->jumbled);
+    return status == TSR_OK && v->jumbled ? tsr_native_check_repeats(v, in->index_base) : status;
 }
 
 /* ---- values ---- */
@@ -318,8 +319,11 @@ tsr_status tsr_sparse_values_changed(tsr_sparse *a)
 
 tsr_status tsr_sparse_set_values(tsr_sparse *a, const void *values)
 {
-    if (!a || !values) {
+    if (!a || (!values && a->view.nvals > 0)) {
         return tsr_native_null(a ? "values" : "a");
+    }
+    if (!values) {
+        return TSR_OK;
     }
     if (a->view.iso) {
         return tsr_native_fail(TSR_INVALID_VALUE, "a was made without values");

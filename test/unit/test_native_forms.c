@@ -75,12 +75,40 @@ static void test_counts_from_1(void **state)
     assert_string_equal(tsr_last_error(), "indices[1] = 0 is not in 1 to 4");
     arrays.offsets = late;
     assert_int_equal(tsr_sparse_create_csr(&a, 3, 4, &arrays, 0), TSR_INVALID_VALUE);
-    assert_string_equal(tsr_last_error(), "offsets[0] = 0 is not 1");
+    assert_string_equal(tsr_last_error(), "offsets[0] = 0 is not index_base = 1");
     arrays.index_base = 2;
     assert_int_equal(tsr_sparse_create_csr(&a, 3, 4, &arrays, 0), TSR_INVALID_VALUE);
     entries.columns = rows;
     assert_int_equal(tsr_sparse_create_coo(&a, 3, 2, &entries), TSR_INVALID_VALUE);
     assert_string_equal(tsr_last_error(), "columns[0] = 3 is not in 1 to 2");
+    assert_null(a);
+}
+
+/* Entries that come twice are found, whether rows are sorted or not, by marks or, where rows are very wide, by sorting. */
+static void test_repeated_entries(void **state)
+{
+    static const int64_t starts[] = {0, 2, 5}, sorted[] = {0, 3, 1, 2, 2}, jumbled[] = {3, 0, 2, 1, 2}, right[] = {3, 0, 2, 1, 0};
+    static const int32_t rows[] = {1, 0, 1}, where[] = {2, 2, 2};
+    tsr_arrays arrays = {.index_type = TSR_INDEX_64, .offsets = starts, .indices = sorted, .type = TSR_FP32};
+    const tsr_coordinates entries = {.index_type = TSR_INDEX_32, .nvals = 3, .rows = rows, .columns = where, .type = TSR_FP32};
+    tsr_sparse *a = NULL;
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        const int64_t ncols = wide ? 1000000 : 4;
+        arrays.indices = sorted;
+        assert_int_equal(tsr_sparse_create_csr(&a, 2, ncols, &arrays, 0), TSR_INVALID_VALUE);
+        assert_string_equal(tsr_last_error(), "row 1 has column 2 twice");
+        arrays.indices = jumbled;
+        assert_int_equal(tsr_sparse_create_csc(&a, ncols, 2, &arrays, 0), TSR_INVALID_VALUE);
+        assert_string_equal(tsr_last_error(), "column 1 has row 2 twice");
+        assert_null(a);
+        arrays.indices = right;
+        assert_int_equal(tsr_sparse_create_csr(&a, 2, ncols, &arrays, 0), TSR_OK);
+        tsr_sparse_destroy(a);
+        a = NULL;
+    }
+    assert_int_equal(tsr_sparse_create_coo(&a, 2, 3, &entries), TSR_INVALID_VALUE);
+    assert_string_equal(tsr_last_error(), "row 1 has column 2 twice");
     assert_null(a);
 }
 
@@ -137,7 +165,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_coordinates),
         cmocka_unit_test(test_counts_from_1),
-        cmocka_unit_test(test_order_of_coordinates),
+        cmocka_unit_test(test_repeated_entries), cmocka_unit_test(test_order_of_coordinates),
         cmocka_unit_test(test_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
