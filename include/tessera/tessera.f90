@@ -54,6 +54,11 @@ module tessera
     enumerator :: TSR_TRANSPOSE_A = 1, TSR_SOFTMAX_ROWS = 2, TSR_BOUNDED_B = 4, TSR_CONJUGATE_A = 8
   end enum
 
+  enum, bind(c) ! flags of tsr_spgemm_plan_create
+    enumerator :: TSR_SPGEMM_TRANSPOSE_A = 1, TSR_SPGEMM_TRANSPOSE_B = 2, TSR_SPGEMM_BY_COLUMN = 4, TSR_SPGEMM_CONJUGATE_A = 8, &
+                  TSR_SPGEMM_CONJUGATE_B = 16
+  end enum
+
   type, bind(c) :: tsr_semiring
     integer(c_int) :: type, add, mul
   end type tsr_semiring
@@ -272,6 +277,93 @@ module tessera
       type(c_ptr), value :: plan, s, values, stream
       real(c_double), value :: alpha, beta
       type(tsr_dense), intent(in) :: x, y
+    end function
+
+    integer(c_int) function tsr_spgemm_plan_create(plan, semiring, a, b, flags) bind(c)
+      import
+      type(c_ptr), intent(out) :: plan
+      type(tsr_semiring), value :: semiring
+      type(c_ptr), value :: a, b
+      integer(c_int), value :: flags
+    end function
+
+    integer(c_int) function tsr_spgemm_plan_size(plan, nrows, ncols, nvals) bind(c)
+      import
+      type(c_ptr), value :: plan
+      integer(c_int64_t), intent(out) :: nrows, ncols, nvals
+    end function
+
+    real(c_double) function tsr_spgemm_plan_work(plan) bind(c)
+      import
+      type(c_ptr), value :: plan
+    end function
+
+    ! Offsets and indices of C count from 0.
+    integer(c_int) function tsr_spgemm_execute(plan, index_type, offsets, indices, values) bind(c)
+      import
+      type(c_ptr), value :: plan, offsets, indices, values
+      integer(c_int), value :: index_type
+    end function
+
+    integer(c_int) function tsr_spgemm_execute_values(plan, values) bind(c)
+      import
+      type(c_ptr), value :: plan, values
+    end function
+
+    integer(c_int) function tsr_spgemm_execute_device(plan, index_type, offsets, indices, values, stream) bind(c)
+      import
+      type(c_ptr), value :: plan, offsets, indices, values, stream
+      integer(c_int), value :: index_type
+    end function
+
+    integer(c_int) function tsr_spgemm_plan_pattern(plan, index_type, offsets, indices) bind(c)
+      import
+      type(c_ptr), value :: plan, offsets, indices
+      integer(c_int), value :: index_type
+    end function
+
+    integer(c_int) function tsr_spgemm_execute_new(plan, c) bind(c)
+      import
+      type(c_ptr), value :: plan
+      type(c_ptr), intent(out) :: c
+    end function
+
+    subroutine tsr_spgemm_plan_destroy(plan) bind(c)
+      import
+      type(c_ptr), value :: plan
+    end subroutine
+
+    integer(c_int) function tsr_sparse_row_order(a, order) bind(c)
+      import
+      type(c_ptr), value :: a, order
+    end function
+
+    integer(c_int) function tsr_sparse_cut_rows(a, order, parts, begins) bind(c)
+      import
+      type(c_ptr), value :: a, order, begins
+      integer(c_int64_t), value :: parts
+    end function
+
+    integer(c_size_t) function tsr_plan_bytes(plan) bind(c)
+      import
+      type(c_ptr), value :: plan
+    end function
+
+    real(c_double) function tsr_plan_predicted_ms(plan) bind(c)
+      import
+      type(c_ptr), value :: plan
+    end function
+
+    ! log: c_funloc of a bind(c) subroutine (context, message), both type(c_ptr), value; c_null_funptr: stderr again.
+    subroutine tsr_set_log(log, context) bind(c)
+      import
+      type(c_funptr), value :: log
+      type(c_ptr), value :: context
+    end subroutine
+
+    logical(c_bool) function tsr_attention_plan_is_asynchronous(plan) bind(c)
+      import
+      type(c_ptr), value :: plan
     end function
 
     integer(c_int) function tsr_attention_plan_create(plan, s, q, k, v, o, flags) bind(c)

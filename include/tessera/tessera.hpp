@@ -104,18 +104,18 @@ template <class T> struct dense : tsr_dense {
 /* A sparse matrix. */
 class matrix {
   public:
-    /* Offsets and indices are int, unsigned, or of 64 bits.  values may be empty: all ones of type T. */
+    /* Offsets and indices are int, unsigned, or of 64 bits, and count from index_base.  values may be empty: all ones of type T. */
     template <class I, class T>
     static matrix csr(std::int64_t nrows, std::int64_t ncols, span<const I> offsets, span<const I> indices, span<const T> values,
-                      unsigned flags = 0)
+                      unsigned flags = 0, int index_base = 0)
     {
-        return make<I, T>(tsr_sparse_create_csr, nrows, ncols, nrows, offsets, indices, values, flags);
+        return make<I, T>(tsr_sparse_create_csr, nrows, ncols, nrows, offsets, indices, values, flags, index_base);
     }
     template <class I, class T>
     static matrix csc(std::int64_t nrows, std::int64_t ncols, span<const I> offsets, span<const I> indices, span<const T> values,
-                      unsigned flags = 0)
+                      unsigned flags = 0, int index_base = 0)
     {
-        return make<I, T>(tsr_sparse_create_csc, nrows, ncols, ncols, offsets, indices, values, flags);
+        return make<I, T>(tsr_sparse_create_csc, nrows, ncols, ncols, offsets, indices, values, flags, index_base);
     }
     /* Arrays as they are, in device memory for example. */
     static matrix csr(std::int64_t nrows, std::int64_t ncols, const tsr_arrays &arrays, unsigned flags = 0)
@@ -132,7 +132,7 @@ class matrix {
         return matrix(made);
     }
     template <class I, class T>
-    static matrix coo(std::int64_t nrows, std::int64_t ncols, span<const I> rows, span<const I> columns, span<const T> values)
+    static matrix coo(std::int64_t nrows, std::int64_t ncols, span<const I> rows, span<const I> columns, span<const T> values, int index_base = 0)
     {
         if (rows.size() != columns.size() || (values.size() && values.size() != rows.size()))
             throw std::invalid_argument("tessera::matrix: arrays of different lengths");
@@ -143,6 +143,7 @@ class matrix {
         entries.columns = columns.data();
         entries.type = type_of<T>();
         entries.values = values.size() ? values.data() : nullptr;
+        entries.index_base = index_base;
         return coo(nrows, ncols, entries);
     }
     static matrix bsr(std::int64_t nrows, std::int64_t ncols, const tsr_blocks &blocks)
@@ -152,6 +153,12 @@ class matrix {
         return matrix(made);
     }
     explicit matrix(tsr_sparse *owned) : handle_(owned) {} /* takes it over */
+
+    template <class I> static constexpr tsr_index_type index_type()
+    {
+        static_assert(std::is_integral_v<I> && (sizeof(I) == 4 || (sizeof(I) == 8 && std::is_signed_v<I>)), "indices of 32 or 64 bits");
+        return sizeof(I) == 4 ? TSR_INDEX_32 : TSR_INDEX_64;
+    }
 
     tsr_sparse *get() const noexcept { return handle_.get(); }
     std::int64_t nrows() const { return size().first; }
@@ -175,17 +182,12 @@ class matrix {
         void operator()(tsr_sparse *a) const noexcept { tsr_sparse_destroy(a); }
     };
 
-    template <class I> static constexpr tsr_index_type index_type()
-    {
-        static_assert(std::is_integral_v<I> && (sizeof(I) == 4 || (sizeof(I) == 8 && std::is_signed_v<I>)), "indices of 32 or 64 bits");
-        return sizeof(I) == 4 ? TSR_INDEX_32 : TSR_INDEX_64;
-    }
-
     template <class I, class T, class Create>
     static matrix make(Create create, std::int64_t nrows, std::int64_t ncols, std::int64_t vectors, span<const I> offsets,
-                       span<const I> indices, span<const T> values, unsigned flags)
+                       span<const I> indices, span<const T> values, unsigned flags, int index_base)
     {
-        const std::size_t entries = offsets.size() ? static_cast<std::size_t>(offsets.data()[offsets.size() - 1]) : 0;
+        const std::size_t base = static_cast<std::size_t>(index_base);
+        const std::size_t entries = offsets.size() ? static_cast<std::size_t>(offsets.data()[offsets.size() - 1]) - base : 0;
         if (vectors < 0 || offsets.size() != static_cast<std::size_t>(vectors) + 1 || indices.size() < entries ||
             (values.size() && values.size() < entries))
             throw std::invalid_argument("tessera::matrix: arrays shorter than the matrix");
@@ -195,6 +197,7 @@ class matrix {
         arrays.indices = indices.data();
         arrays.type = type_of<T>();
         arrays.values = values.size() ? values.data() : nullptr;
+        arrays.index_base = index_base;
         tsr_sparse *made = nullptr;
         check(create(&made, nrows, ncols, &arrays, flags));
         return matrix(made);
@@ -325,18 +328,58 @@ class attention {
     std::unique_ptr<tsr_attention_plan, destroy> handle_;
 };
 
-/* A B as a new matrix; flags of tessera/spgemm.h. */
-inline matrix multiply(tsr_semiring semiring, const matrix &a, const matrix &b, unsigned flags = 0)
-{
+/* A planned op(A) op(B) of two sparse matrices, which must outlive it; flags of tessera/spgemm.h. */
+class sparse_product {
+  public:
+    sparse_product(tsr_semiring semiring, const matrix &a, const matrix &b, unsigned flags = 0)
+    {
+        tsr_spgemm_plan *made = nullptr;
+        check(tsr_spgemm_plan_create(&made, semiring, a.get(), b.get(), flags));
+        handle_.reset(made);
+    }
+
+    tsr_spgemm_plan *get() const noexcept { return handle_.get(); }
+    std::int64_t nrows() const { return size(0); }
+    std::int64_t ncols() const { return size(1); }
+    std::int64_t nvals() const { return size(2); }
+    double work() const noexcept { return tsr_spgemm_plan_work(get()); }
+
+    /* C; I: indices of 32 or 64 bits.  The spans are as long as the product says. */
+    template <class I, class T> void execute(span<I> offsets, span<I> indices, span<T> values) const
+    {
+        check(tsr_spgemm_execute(get(), matrix::index_type<I>(), offsets.data(), indices.data(), values.data()));
+    }
+    /* Its values, after those of the operands have changed. */
+    template <class T> void execute_values(span<T> values) const { check(tsr_spgemm_execute_values(get(), values.data())); }
+    /* The same in device memory; offsets and indices may both be nullptr. */
+    template <class I, class T> void execute_device(I *offsets, I *indices, T *values, void *stream = nullptr) const
+    {
+        check(tsr_spgemm_execute_device(get(), matrix::index_type<I>(), offsets, indices, values, stream));
+    }
+    matrix execute_new() const
+    {
+        tsr_sparse *made = nullptr;
+        check(tsr_spgemm_execute_new(get(), &made));
+        return matrix(made);
+    }
+
+  private:
     struct destroy {
         void operator()(tsr_spgemm_plan *p) const noexcept { tsr_spgemm_plan_destroy(p); }
     };
-    tsr_spgemm_plan *planned = nullptr;
-    check(tsr_spgemm_plan_create(&planned, semiring, a.get(), b.get(), flags));
-    const std::unique_ptr<tsr_spgemm_plan, destroy> kept(planned);
-    tsr_sparse *made = nullptr;
-    check(tsr_spgemm_execute_new(planned, &made));
-    return matrix(made);
+    std::int64_t size(int which) const
+    {
+        std::int64_t sizes[3] = {};
+        check(tsr_spgemm_plan_size(get(), &sizes[0], &sizes[1], &sizes[2]));
+        return sizes[which];
+    }
+    std::unique_ptr<tsr_spgemm_plan, destroy> handle_;
+};
+
+/* A B as a new matrix. */
+inline matrix multiply(tsr_semiring semiring, const matrix &a, const matrix &b, unsigned flags = 0)
+{
+    return sparse_product(semiring, a, b, flags).execute_new();
 }
 
 } // namespace tessera

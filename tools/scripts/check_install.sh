@@ -84,8 +84,9 @@ example complex.c cc
 example gcn.c cc
 example cpp.cpp c++ -std=c++17
 example layers.cpp c++ -std=c++17
+example product.cpp c++ -std=c++17
 if command -v gfortran >/dev/null; then
-    for program in fortran layers; do
+    for program in fortran layers product; do
         (cd "$where" && example "$program.f90" gfortran -std=f2008 -J "$where" "$(find_one /tessera/tessera.f90)") || exit 1
     done
 else
@@ -94,7 +95,7 @@ fi
 if command -v cmake >/dev/null; then
     cmake -S "$examples" -B "$where/cmake" -DCMAKE_PREFIX_PATH="$prefix" >"$where/log" && cmake --build "$where/cmake" >"$where/log" ||
         fail "cmake: $(tail -5 "$where/log")"
-    for program in spmm attention complex gcn cpp layers fortran layers_fortran; do
+    for program in spmm attention complex gcn cpp layers product fortran layers_fortran product_fortran; do
         [ ! -x "$where/cmake/$program" ] || "$where/cmake/$program" >"$where/log" || fail "$program of CMake: $(cat "$where/log")"
     done
 else
