@@ -115,22 +115,32 @@ struct part_list {
     int64_t step, count;
 };
 
-/* o[width) and *lse by a warp, element by element, in the order of the parts.  No part has an entry: zeros. */
+/* o[width) and *lse by a warp, element by element, in the order of the parts.  No part has an entry: zeros.  The largest score of all is known first,
+ * so that no part waits for the one before. */
 template <class T> __device__ __forceinline__ void join_row(T *o, float *lse, const part_list &parts, int width, int lane)
 {
-    softmax_state<1> s;
+    float most = -INFINITY, sum = 0;
+    for (int64_t k = lane; k < parts.count; k += 32)
+        most = fmaxf(most, parts.first[k * parts.step]);
+#pragma unroll
+    for (int by = 16; by > 0; by /= 2)
+        most = fmaxf(most, __shfl_xor_sync(~0u, most, by));
+    const float reference = reference_of(most);
     for (int c = lane; c < width || c == lane; c += 32) {
-        clear(s);
+        float value = 0;
+        sum = 0;
+#pragma unroll 8
         for (int64_t k = 0; k < parts.count; k++) {
             const float *at = parts.first + k * parts.step;
-            const float value[1] = {c < width ? at[2 + c] : 0.0f};
-            join<1>(s, at[0], at[1], value);
+            const float weight = exp2f(at[0] - reference);
+            sum += at[1] * weight;
+            value += (c < width ? at[2 + c] : 0.0f) * weight;
         }
         if (c < width)
-            narrow(o[c], s.most == -INFINITY ? 0.0f : s.value[0] / s.sum);
+            narrow(o[c], most == -INFINITY ? 0.0f : value / sum);
     }
     if (lse && lane == 0)
-        *lse = lse_of(s.most, s.sum, false);
+        *lse = lse_of(most, sum, false);
 }
 
 // ---- Which row, which entries ----
