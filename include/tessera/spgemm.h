@@ -46,6 +46,9 @@ TSR_PUBLIC tsr_status tsr_spgemm_plan_size(const tsr_spgemm_plan *plan, int64_t 
 /* Products that are formed: pairs of entries of A and B that meet.  0 for NULL. */
 TSR_PUBLIC double tsr_spgemm_plan_work(const tsr_spgemm_plan *plan);
 
+/* One line for people: the product, who computes it from and to host memory, and why.  Lives as long as the plan.  "" for NULL. */
+TSR_PUBLIC const char *tsr_spgemm_plan_explain(const tsr_spgemm_plan *plan);
+
 /* NULL allowed. */
 TSR_PUBLIC void tsr_spgemm_plan_destroy(tsr_spgemm_plan *plan);
 

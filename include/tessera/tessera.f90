@@ -298,6 +298,11 @@ module tessera
       type(c_ptr), value :: plan
     end function
 
+    type(c_ptr) function tsr_spgemm_plan_explain(plan) bind(c)
+      import
+      type(c_ptr), value :: plan
+    end function
+
     ! Offsets and indices of C count from 0.
     integer(c_int) function tsr_spgemm_execute(plan, index_type, offsets, indices, values) bind(c)
       import

@@ -343,6 +343,7 @@ class sparse_product {
     std::int64_t ncols() const { return size(1); }
     std::int64_t nvals() const { return size(2); }
     double work() const noexcept { return tsr_spgemm_plan_work(get()); }
+    std::string explain() const { return tsr_spgemm_plan_explain(get()); }
 
     /* C; I: indices of 32 or 64 bits.  The spans are as long as the product says. */
     template <class I, class T> void execute(span<I> offsets, span<I> indices, span<T> values) const

@@ -192,7 +192,7 @@ static void explain(tsr_attention_plan *plan)
     const tsr_heads *q = &plan->like[Q];
     char queued[64];
     snprintf(queued, sizeof queued, "cuda:%s, queued on the stream", plan->prepared ? plan->kernel : "");
-    const char *who = plan->prepared ? queued : !plan->gpu ? "cpu:attention"
+    const char *who = plan->prepared ? queued : !plan->gpu ? "cpu:attention: operands are in host memory"
                       : "cpu:attention; what is in device memory goes through the host, because the device declined";
     snprintf(plan->explanation, sizeof plan->explanation, "attention %s, %lld x %lld with %lld entries, %lld heads of %lld -> %s",
              tsr_type_name(q->type), (long long)plan->s->view.nrows, (long long)plan->s->view.ncols, (long long)plan->s->view.nvals,

@@ -76,7 +76,7 @@ tsr_status tsr_native_plan_complex(tsr_plan *plan)
     }
     plan->bytes = plan->turned.bytes;
     tsr_engine_describe(product, sizeof product, p);
-    snprintf(plan->explanation, sizeof plan->explanation, "%s%s%s -> cpu:spmm_complex, %s, %zu bytes", product,
+    snprintf(plan->explanation, sizeof plan->explanation, "%s%s%s -> cpu:spmm_complex, %s, %zu bytes: complex numbers in host memory", product,
              plan->flags & TSR_CONJUGATE_A ? " conjugate" : "", plan->flags & TSR_TRANSPOSE_A ? " transposed" : "",
              a.by_col ? "builds a representation" : "reads the caller's arrays", plan->bytes);
     return TSR_OK;

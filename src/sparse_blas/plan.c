@@ -6,6 +6,7 @@
 #include "src/engine/call/report.h"
 #include "src/engine/product/decide.h"
 #include "src/runtime/backends.h"
+#include "src/runtime/config.h"
 #include "src/sparse_blas/native.h"
 #include "src/sparse_blas/plan_file.h"
 
@@ -110,10 +111,34 @@ static size_t work_bytes(const tsr_plan *plan)
     return present + (plan->second.ld > tsr_native_vector_length(&plan->second) ? cells * value : 0);
 }
 
+static const char *why_no_gpu(void)
+{
+    const tsr_mode mode = tsr_config_get()->mode;
+    if (mode != TSR_MODE_AUTO && mode != TSR_MODE_GPU) {
+        return mode == TSR_MODE_CPU ? "mode is cpu" : "mode is off";
+    }
+    if (!tsr_backend_gpu_asked()) {
+        return tsr_backend_gpu_installed() ? "a GPU is not expected to make up for its start yet" : "no GPU is installed";
+    }
+    return tsr_backend_gpu() ? "the GPU takes operands of host memory where it is expected to be faster" : "there is no GPU that can be used";
+}
+
+/* The engine's own reason is written for traces only. */
+static void give_reason(char *text, size_t size, const tsr_decision *d)
+{
+    const bool on_cpu = d->backend == tsr_backend_cpu();
+    if (*d->reason) {
+        snprintf(text, size, "%s", d->reason);
+    } else {
+        snprintf(text, size, "predicted %.3g ms; %s", d->predicted_ms, on_cpu ? why_no_gpu() : "the GPU is expected to be faster");
+    }
+}
+
 static void explain(tsr_plan *plan)
 {
-    char product[192];
+    char product[192], reason[160];
     const tsr_decision *d = &plan->decision;
+    give_reason(reason, sizeof reason, d);
     tsr_engine_describe(product, sizeof product, &plan->call.product);
     if (tsr_native_takes_half(plan)) {
         snprintf(plan->explanation, sizeof plan->explanation, "%s -> cpu:spmm_half, reads the caller's arrays: B has 16-bit numbers", product);
@@ -122,7 +147,7 @@ static void explain(tsr_plan *plan)
     snprintf(plan->explanation, sizeof plan->explanation, "%s%s -> %s:%s, %s, %zu bytes: %s", product,
              plan->flags & TSR_TRANSPOSE_A ? " transposed" : "", d->backend->name,
              d->backend->kernel_name(&plan->call.product),
-             d->build_a ? "builds a representation" : "reads the caller's arrays", plan->bytes, d->reason);
+             d->build_a ? "builds a representation" : "reads the caller's arrays", plan->bytes, reason);
 }
 
 static bool is_on_device(const tsr_plan *plan)

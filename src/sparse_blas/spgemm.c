@@ -3,6 +3,7 @@
 #include "tessera/spgemm.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,21 @@ static tsr_status count(tsr_spgemm_plan *plan)
     return tsr_spgemm_status(status);
 }
 
+static void explain(tsr_spgemm_plan *plan)
+{
+    const tsr_spgemm *s = &plan->product;
+    const char *why = plan->device ? "cuda:spgemm: expected to be faster, both ways counted, or asked for"
+                      : tsr_backend_gpu_asked() && tsr_backend_gpu() ? "cpu:spgemm: the GPU is not expected to be faster, both ways counted"
+                                                                     : "cpu:spgemm: no GPU is in use";
+    snprintf(plan->explanation, sizeof plan->explanation, "sparse product %s, %lld x %lld x %lld, %.0f products in %lld entries -> %s",
+             tsr_type_name(s->semiring.type), (long long)s->m, (long long)s->k, (long long)s->n, plan->size.work, (long long)plan->size.nvals, why);
+}
+
+const char *tsr_spgemm_plan_explain(const tsr_spgemm_plan *plan)
+{
+    return plan ? plan->explanation : "";
+}
+
 tsr_status tsr_spgemm_plan_create(tsr_spgemm_plan **plan, tsr_semiring semiring, const tsr_sparse *a, const tsr_sparse *b, unsigned flags)
 {
     const unsigned all = TSR_SPGEMM_TRANSPOSE_A | TSR_SPGEMM_TRANSPOSE_B | TSR_SPGEMM_BY_COLUMN | TSR_SPGEMM_CONJUGATE_A |
@@ -88,6 +104,7 @@ tsr_status tsr_spgemm_plan_create(tsr_spgemm_plan **plan, tsr_semiring semiring,
         return tsr_native_no_memory();
     }
     pthread_mutex_init(&made->history->lock, NULL);
+    explain(made);
     *plan = made;
     return TSR_OK;
 }

@@ -27,6 +27,7 @@ struct tsr_spgemm_plan {
     unsigned flags;
     const tsr_backend *device; /* expected to be faster from and to host memory; NULL: the CPU kernel */
     tsr_spgemm_history *history;
+    char explanation[256];
 };
 
 /* The status of an execution, with a sentence. */

@@ -285,7 +285,9 @@ static void values_changed_and_transposes(tsr_op op, int64_t n)
     for (int t = 0; t < 2; t++) {
         unsigned flags = t ? TSR_TRANSPOSE_A : 0;
         assert_int_equal(tsr_plan_create(&plan[t], op, tsr_default_semiring(TSR_FP64), m.a, &db, &dc, flags), TSR_OK);
+        const char *why = strstr(tsr_plan_explain(plan[t]), "bytes: "); /* a reason follows */
         assert_non_null(strstr(tsr_plan_explain(plan[t]), "fp64"));
+        assert_true(why && strlen(why) > strlen("bytes: "));
         assert_true(tsr_plan_predicted_ms(plan[t]) >= 0);
     }
     for (int round = 1; round <= 4; round++) {

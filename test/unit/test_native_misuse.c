@@ -240,6 +240,7 @@ static void misuse_sparse_product(void)
         judge(tsr_spgemm_execute_new(given, rarely() ? NULL : &product));
         judge(tsr_spgemm_execute_values(given, rarely() ? NULL : entries));
         assert_true(tsr_spgemm_plan_work(NULL) == 0 && tsr_spgemm_plan_work(plan) > 0);
+        assert_true(strlen(tsr_spgemm_plan_explain(plan)) > 0);
         tsr_spgemm_plan_destroy(plan);
         tsr_sparse_destroy(product);
     }

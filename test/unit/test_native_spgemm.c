@@ -74,6 +74,8 @@ static void new_values(void **state)
     const tsr_semiring narrow = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}; /* values are typecast */
     assert_int_equal(tsr_spgemm_plan_create(&plan, narrow, a, a, 0), TSR_OK);
     assert_int_equal((int)tsr_spgemm_plan_work(plan), 3);
+    assert_non_null(strstr(tsr_spgemm_plan_explain(plan), "spgemm: ")); /* and why */
+    assert_string_equal(tsr_spgemm_plan_explain(NULL), "");
     assert_int_equal(tsr_spgemm_execute(plan, TSR_INDEX_64, p, i, x), TSR_OK);
     assert_true(x[2] == 6);
     for (int again = 0; again < 4; again++) { /* the third knows the pattern */
