@@ -178,7 +178,8 @@ tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const ts
         held->a_rep = use_representation(&ready->a, call->a.record, d->a_key, call->a.transposed, ready->nthreads);
     offer(held->slots, ready, call, d->backend);
     const bool sparse_b = tsr_is_compressed(&ready->b);
-    held->kept = !all && ready->a_slot && !ready->a.iso && !(sparse_b && ready->b.iso) && d->backend->holds(ready);
+    /* A full A, of SDDMM, is never in a slot: the mask alone may be. */
+    held->kept = !all && ready->a_slot && tsr_is_compressed(&ready->a) && !ready->a.iso && !(sparse_b && ready->b.iso) && d->backend->holds(ready);
     if (!held->kept && !reads_narrow_a(call, d->backend) && !widen(&ready->a, &held->copies))
         status = TSR_OUT_OF_MEMORY;
     if (status == TSR_OK && !held->kept)
