@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""`tessera run` and `tessera info` with each way in which a program gets its GraphBLAS: linked, in a prefix as conda's, by a mangled name as in a
-wheel, by the handle of a library that it opens itself, as Julia and ctypes do.
+"""`tessera run` and `tessera info` with each way in which a program gets its GraphBLAS: linked, in a prefix as conda's, through a Python
+module there, by a mangled name as in a wheel, by the handle of a library that it opens itself, as Julia and ctypes do.
 
-usage: test_layouts.py TESSERA BY_HANDLE LINKED NEXT LIBGRAPHBLAS      (LINKED has the RPATH $ORIGIN/../lib)
+usage: test_layouts.py TESSERA BY_HANDLE LINKED EXTENSION NEXT LIBGRAPHBLAS      (LINKED has the RPATH $ORIGIN/../lib, EXTENSION, a module,
+$ORIGIN/../../..)
 SPDX-License-Identifier: Apache-2.0"""
 import json
 import os
@@ -14,7 +15,7 @@ import sys
 import tempfile
 import unittest
 
-TESSERA, BY_HANDLE, LINKED, NEXT, LIBRARY = sys.argv[1:6]
+TESSERA, BY_HANDLE, LINKED, EXTENSION, NEXT, LIBRARY = sys.argv[1:7]
 
 
 def environment(folder):
@@ -94,6 +95,33 @@ print(total.value)
         # A build against a GraphBLAS outside of the system's folders looks there before it looks beside the program.
         loaded = re.search(r'libgraphblas\S* => (\S+)', self.run_it('ldd', program))[1]
         self.assertEqual(os.path.realpath(re.search(r'GraphBLAS +(.*)', said)[1]), os.path.realpath(loaded))
+
+    def package(self):
+        """Its folder in site-packages: the library is three above, where the module looks for it."""
+        site = self.prefix / 'lib' / f'python{sys.version_info.major}.{sys.version_info.minor}' / 'site-packages'
+        package = site / 'suitesparse_graphblas'
+        package.mkdir(parents=True)
+        (package / '__init__.py').write_text('')
+        return package, shutil.copy(EXTENSION, package / '_graphblas.abi3.so')
+
+    def test_python_module_in_a_prefix(self):
+        _, module = self.package()
+        self.check(sys.executable, '-c', f'''
+import ctypes
+module = ctypes.CDLL({str(module)!r})
+module.product.restype = ctypes.c_double
+value = module.product()
+assert value > 0
+print(value)
+''')
+
+    def test_info_of_a_python_module_in_a_prefix(self):
+        package, module = self.package()
+        said = self.run_it(TESSERA, 'info', '--', sys.executable, 'script.py', PYTHONPATH=str(package.parent))
+        loaded = re.search(r'libgraphblas\S* => (\S+)', self.run_it('ldd', str(module)))[1]
+        self.assertEqual(os.path.realpath(re.search(r'GraphBLAS +(.*)', said)[1]), os.path.realpath(loaded))
+        self.assertRegex(said, r'libtessera-door\d+\.so')
+        self.assertRegex(said, r'products are taken +yes')
 
     def test_info_looks_for_doors_where_the_preloaded_library_does(self):
         program, told = self.linked(), self.run_it(TESSERA, 'info', '--library').strip()
