@@ -219,6 +219,14 @@ def rows_of_python(_, content):
     return ['|'.join(cells) for cells in rows.values()]
 
 
+def rows_of_python_programs(_, content):
+    """Of bench/python_programs.py: ratios of the times of all threads, a row for each GraphBLAS."""
+    rows = {}
+    for case in content:
+        rows.setdefault(case['graphblas'], []).append(f"{case['ratio_cpu']:.2f}")
+    return ['|'.join(cells) for cells in rows.values()]
+
+
 def rows_of_sparse_products(_, content):
     """Of bench/spgemm.py: processor times, by themselves and with the GrB_wait that follows."""
     rows = []
@@ -253,6 +261,7 @@ ROWS_OF = {'algorithms/1': rows_of_algorithms, 'attention-door/1': rows_of_atten
            'layers/1': rows_of_layers,
            'masked/1': rows_of_masked, 'petsc-products/1': rows_of_petsc, 'petsc-sparse-products/2': rows_of_sparse_petsc,
            'pipelines/1': rows_of_pipelines, 'products/1': rows_of_products, 'python-products/1': rows_of_python,
+           'python-programs/1': rows_of_python_programs,
            'scale-model/1': rows_of_scale_model, 'selection/1': rows_of_selection, 'spgemm/1': rows_of_sparse_products, 'spgemm_gpu/1': rows_of_spgemm, 'spmm/1': rows_of_spmm}
 
 

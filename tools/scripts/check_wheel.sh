@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make the wheel, install it into clean environments beside python-graphblas and beside GraphBLAS 10, run test/python.
+# Make the wheel, install it into clean environments beside python-graphblas and beside GraphBLAS 10, run test/python and whole programs.
 # usage: check_wheel.sh [MESON_OPTION…]     (needs pip and a network)          SPDX-License-Identifier: Apache-2.0
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -17,3 +17,5 @@ environment env10 suitesparse-graphblas==10.5.1.1
 cd "$where"
 env/bin/python "$root/test/python/test_wheel.py"
 env10/bin/python "$root/test/python/test_graphblas10.py"
+"$root/bench/python_programs.py" --python env/bin/python --library "$(env/bin/python -m tessera info --library)" --scale 9 --turns 1 \
+    --output "$where/programs.jsonl"
