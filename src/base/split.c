@@ -42,12 +42,13 @@ int64_t tsr_part_begin(int64_t n, int part, int nparts)
     return n / nparts * part + n % nparts * part / nparts;
 }
 
-int64_t tsr_first_at_least(const int64_t *p, int64_t n, int64_t x)
+/* narrow: known where this is called. */
+static inline __attribute__((always_inline)) int64_t search(const void *p, const bool narrow, int64_t n, int64_t x)
 {
     int64_t low = 0, high = n;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (p[middle] < x)
+        if (tsr_offset(p, narrow, middle) < x)
             low = middle + 1;
         else
             high = middle;
@@ -55,13 +56,34 @@ int64_t tsr_first_at_least(const int64_t *p, int64_t n, int64_t x)
     return low;
 }
 
-int64_t tsr_part_vector(const int64_t *p, int64_t nvec, int part, int nparts)
+int64_t tsr_first_at_least(const int64_t *p, int64_t n, int64_t x)
+{
+    return search(p, false, n, x);
+}
+
+static int64_t first_at_least(tsr_offsets p, int64_t n, int64_t x)
+{
+    return p.narrow ? search(p.list, true, n, x) : search(p.list, false, n, x);
+}
+
+int64_t tsr_vector_of(tsr_offsets p, int64_t nvec, int64_t entry)
+{
+    return first_at_least(tsr_offsets_from(p, 1), nvec, entry + 1);
+}
+
+int64_t tsr_part_vector_of(tsr_offsets p, int64_t nvec, int part, int nparts)
 {
     if (part <= 0)
         return 0;
     if (part >= nparts)
         return nvec;
-    return tsr_first_at_least(p, nvec, p[0] + tsr_part_begin(p[nvec] - p[0], part, nparts));
+    const int64_t first = tsr_offset_at(p, 0);
+    return first_at_least(p, nvec, first + tsr_part_begin(tsr_offset_at(p, nvec) - first, part, nparts));
+}
+
+int64_t tsr_part_vector(const int64_t *p, int64_t nvec, int part, int nparts)
+{
+    return tsr_part_vector_of(tsr_offsets_wide(p), nvec, part, nparts);
 }
 
 void *tsr_format_alloc(int64_t count, size_t size)

@@ -29,6 +29,10 @@ int64_t tsr_part_begin(int64_t n, int part, int nparts);
 
 /* First vector of part `part`, the entries of p[0..nvec] being cut into equal parts at vector boundaries. */
 int64_t tsr_part_vector(const int64_t *p, int64_t nvec, int part, int nparts);
+int64_t tsr_part_vector_of(tsr_offsets p, int64_t nvec, int part, int nparts); /* of either width */
+
+/* The vector of nvec that an entry is in; nvec: it is behind the last one. */
+int64_t tsr_vector_of(tsr_offsets p, int64_t nvec, int64_t entry);
 
 /* Offsets from counts: p[first + 1 ... last] of each part is counted from zero.  First, part after part, the last of each becomes an offset; then
  * the others, parts in any order. */

@@ -27,6 +27,23 @@ static inline int64_t tsr_offset_at(tsr_offsets offsets, int64_t k)
     return tsr_offset(offsets.list, offsets.narrow, k);
 }
 
+static inline tsr_offsets tsr_offsets_wide(const int64_t *list)
+{
+    return (tsr_offsets){list, false};
+}
+
+/* The same from offset `first` on. */
+static inline tsr_offsets tsr_offsets_from(tsr_offsets offsets, int64_t first)
+{
+    return (tsr_offsets){(const char *)offsets.list + first * (offsets.narrow ? 4 : 8), offsets.narrow};
+}
+
+/* Entries of vector k. */
+static inline int64_t tsr_offsets_length(tsr_offsets offsets, int64_t k)
+{
+    return tsr_offset_at(offsets, k + 1) - tsr_offset_at(offsets, k);
+}
+
 /* Offset k will be read soon. */
 static inline void tsr_offset_fetch(tsr_offsets offsets, int64_t k)
 {

@@ -75,26 +75,12 @@ static int64_t count_bits(const uint64_t *kept, int64_t from, int64_t to)
     return n;
 }
 
-/* The vector of an entry: the last that begins at it or before, but for those without entries. */
-static int64_t vector_of(const tsr_view *a, int64_t entry)
-{
-    int64_t low = 0, high = a->nvec;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (tsr_view_start(a, middle + 1) <= entry)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Entries [from, to) add to the counts of their vectors, of which the first and the last may be others' too. */
 static void count_entries(const selecting *w, int64_t from, int64_t to)
 {
     const tsr_view *a = &w->s->a;
     int64_t begin = from;
-    for (int64_t v = vector_of(a, from); begin < to; v++) {
+    for (int64_t v = tsr_vector_of(tsr_offsets_of(a), a->nvec, from); begin < to; v++) {
         const int64_t end = tsr_view_start(a, v + 1), last = end < to ? end : to;
         if (begin == last)
             continue;
