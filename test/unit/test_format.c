@@ -1,5 +1,6 @@
 /* Properties of the format converters on random, edge-biased matrices.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "src/base/split.h"
 #include "src/format/sparse/format.h"
 
 #include <math.h>
@@ -191,6 +192,17 @@ static sample new_sample(int64_t nrows, int64_t ncols, bool by_col, bool hyper, 
     return s;
 }
 
+/* Its offsets have 32 bits now. */
+static void narrow_sample(sample *s)
+{
+    uint32_t *p = malloc((size_t)(s->view.nvec + 1) * sizeof *p);
+    for (int64_t v = 0; v <= s->view.nvec; v++)
+        p[v] = (uint32_t)s->view.p[v];
+    free((void *)s->view.p);
+    s->view.p = (const void *)p;
+    s->view.narrow_offsets = true;
+}
+
 static void free_sample(sample *s)
 {
     free(s->dense);
@@ -219,6 +231,27 @@ static void check_compressed(const sample *s, const tsr_compressed *c, bool by_c
         }
 }
 
+static void test_vectors_of_entries(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 40; round++) {
+        sample s = new_sample(1 + draw(60), 1 + draw(30), false, round % 4 == 3, false, 300);
+        const tsr_view wide = s.view;
+        int64_t *p = malloc((size_t)(wide.nvec + 1) * sizeof *p);
+        memcpy(p, wide.p, (size_t)(wide.nvec + 1) * sizeof *p);
+        narrow_sample(&s);
+        const tsr_offsets narrow = tsr_offsets_of(&s.view);
+        for (int64_t v = 0; v < wide.nvec; v++)
+            for (int64_t e = p[v]; e < p[v + 1]; e++)
+                assert_true(tsr_vector_of(narrow, wide.nvec, e) == v && tsr_vector_of(tsr_offsets_wide(p), wide.nvec, e) == v);
+        assert_int_equal(tsr_vector_of(narrow, wide.nvec, wide.nvals), wide.nvec);
+        for (int part = 0; part <= 5; part++)
+            assert_int_equal(tsr_part_vector_of(narrow, wide.nvec, part, 5), tsr_part_vector(p, wide.nvec, part, 5));
+        free(p);
+        free_sample(&s);
+    }
+}
+
 static void test_compress_random(void **state)
 {
     (void)state;
@@ -228,6 +261,8 @@ static void test_compress_random(void **state)
         const int64_t *shape = shapes[round % 9];
         int bits = round / 9 % 8;
         sample s = new_sample(shape[0], shape[1], bits & 1, bits & 2, bits & 4, round % 2 ? 200 : 20);
+        if (draw(2))
+            narrow_sample(&s);
         for (unsigned flags = 0; flags < 4; flags++)
             for (int nthreads = 1; nthreads <= 3; nthreads += 2) {
                 tsr_compressed c, again;
@@ -250,8 +285,11 @@ static void test_compress_large(void **state)
 {
     (void)state;
     sample s = new_sample(1500, 1400, false, false, true, 120);
-    for (unsigned flags = 0; flags < 4; flags++) {
+    for (unsigned round = 0; round < 8; round++) {
+        const unsigned flags = round % 4;
         tsr_compressed one, three;
+        if (round == 4)
+            narrow_sample(&s);
         assert_int_equal(tsr_compress(&one, &s.view, TSR_FP64, flags, 1), TSR_OK);
         assert_int_equal(tsr_compress(&three, &s.view, TSR_FP64, flags, 3), TSR_OK);
         check_compressed(&s, &three, !!(flags & TSR_COMPRESS_FLIP));
@@ -385,6 +423,8 @@ static void check_compaction(int64_t nrows, int64_t ncols, bool hyper, int keep,
     sample s = new_sample(nrows, ncols, false, hyper, false, 300);
     tsr_compressed c;
     assert_int_equal(tsr_compress(&c, &s.view, TSR_INT16, 0, 1), TSR_OK);
+    if (draw(2))
+        narrow_sample(&s);
     tsr_view mask = s.view;
     if (!wide)
         mask = c.view;
@@ -405,7 +445,7 @@ static void check_compaction(int64_t nrows, int64_t ncols, bool hyper, int keep,
     int64_t q = 0;
     for (int64_t v = 0; v < mask.nvec; v++) {
         assert_int_equal(p[v], q);
-        for (int64_t e = mask.p[v]; e < mask.p[v + 1]; e++) {
+        for (int64_t e = tsr_view_start(&mask, v); e < tsr_view_start(&mask, v + 1); e++) {
             if (!b[e])
                 continue;
             assert_int_equal(tsr_offset(i, narrow, q), tsr_offset(mask.i, !wide, e));
@@ -531,6 +571,7 @@ int main(void)
         cmocka_unit_test(test_cast_to_bool_and_back),
         cmocka_unit_test(test_cast_integers_wrap),
         cmocka_unit_test(test_cast_every_pair),
+        cmocka_unit_test(test_vectors_of_entries),
         cmocka_unit_test(test_compress_random),
         cmocka_unit_test(test_compress_large),
         cmocka_unit_test(test_compress_iso),

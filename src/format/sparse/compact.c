@@ -29,10 +29,11 @@ static int64_t sum_few(const int8_t *b, int64_t n)
 /* p[v + 1] = entries kept in the vectors [first, v] of one part. */
 static void count_part(int64_t *p, const tsr_view *mask, const int8_t *b, int64_t first, int64_t last)
 {
-    const int64_t readable = mask->p[mask->nvec] - 8;
-    int64_t kept = 0;
+    const int64_t readable = tsr_view_start(mask, mask->nvec) - 8;
+    int64_t kept = 0, end = tsr_view_start(mask, first);
     for (int64_t v = first; v < last; v++) {
-        const int64_t begin = mask->p[v], n = mask->p[v + 1] - begin;
+        const int64_t begin = end, n = tsr_view_start(mask, v + 1) - begin;
+        end = begin + n;
         kept += n <= 8 && begin <= readable ? sum_few(b + begin, n) : sum_bytes(b, begin, begin + n);
         p[v + 1] = kept;
     }
@@ -40,18 +41,19 @@ static void count_part(int64_t *p, const tsr_view *mask, const int8_t *b, int64_
 
 int64_t tsr_compact_count(int64_t *p, const tsr_view *mask, const int8_t *b, int nthreads)
 {
+    const tsr_offsets offsets = tsr_offsets_of(mask);
     int nparts = tsr_pass_threads(mask->nvals + mask->nvec, nthreads);
     p[0] = 0;
 #pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++)
-        count_part(p, mask, b, tsr_part_vector(mask->p, mask->nvec, part, nparts),
-                   tsr_part_vector(mask->p, mask->nvec, part + 1, nparts));
+        count_part(p, mask, b, tsr_part_vector_of(offsets, mask->nvec, part, nparts),
+                   tsr_part_vector_of(offsets, mask->nvec, part + 1, nparts));
 
     for (int part = 0; part < nparts; part++)
-        tsr_join_last(p, tsr_part_vector(mask->p, mask->nvec, part, nparts), tsr_part_vector(mask->p, mask->nvec, part + 1, nparts));
+        tsr_join_last(p, tsr_part_vector_of(offsets, mask->nvec, part, nparts), tsr_part_vector_of(offsets, mask->nvec, part + 1, nparts));
 #pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++)
-        tsr_join_others(p, tsr_part_vector(mask->p, mask->nvec, part, nparts), tsr_part_vector(mask->p, mask->nvec, part + 1, nparts));
+        tsr_join_others(p, tsr_part_vector_of(offsets, mask->nvec, part, nparts), tsr_part_vector_of(offsets, mask->nvec, part + 1, nparts));
     return p[mask->nvec];
 }
 
@@ -71,7 +73,7 @@ fill_part(void *restrict i, bool to_narrow, char *restrict x, int64_t q, int64_t
           const int8_t *restrict b, const char *restrict mask_x, size_t element_size, int64_t e)
 {
     const uint32_t *i32 = mask->i;
-    const int64_t *i64 = mask->i, readable = mask->p[mask->nvec] - 8;
+    const int64_t *i64 = mask->i, readable = tsr_view_start(mask, mask->nvec) - 8;
     bool narrow = mask->index_size == 4;
     while (q < kept_end) {
         if (none_of_eight(b, e, readable)) {
@@ -121,12 +123,13 @@ static inline __attribute__((always_inline)) void fill_sized(void *i, bool narro
 void tsr_compact_fill(void *i, bool narrow, void *x, const int64_t *p, const tsr_view *mask, const int8_t *b, const void *mask_x,
                       size_t element_size, int nthreads)
 {
+    const tsr_offsets offsets = tsr_offsets_of(mask);
     int nparts = tsr_pass_threads(mask->nvals, nthreads);
 #pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++) {
-        int64_t first = tsr_part_vector(mask->p, mask->nvec, part, nparts);
-        int64_t last = tsr_part_vector(mask->p, mask->nvec, part + 1, nparts);
-        int64_t q = p[first], end = p[last], e = mask->p[first];
+        int64_t first = tsr_part_vector_of(offsets, mask->nvec, part, nparts);
+        int64_t last = tsr_part_vector_of(offsets, mask->nvec, part + 1, nparts);
+        int64_t q = p[first], end = p[last], e = tsr_offset_at(offsets, first);
         const size_t size = x && mask_x ? element_size : 0;
         if (narrow)
             fill_sized(i, true, x, q, end, mask, b, mask_x, size, e);

@@ -32,10 +32,18 @@ static void expand_pointers(int64_t *p, const tsr_view *in, int64_t nvec)
     int64_t done = 0; /* p[0..done) is written */
     for (int64_t s = 0; s < in->nvec; s++) {
         while (done <= in->h[s])
-            p[done++] = in->p[s];
+            p[done++] = tsr_view_start(in, s);
     }
     while (done <= nvec)
         p[done++] = in->nvals;
+}
+
+static void copy_pointers(int64_t *p, const tsr_view *in)
+{
+    if (!in->narrow_offsets)
+        memcpy(p, in->p, (size_t)(in->nvec + 1) * sizeof *p);
+    for (int64_t s = 0; in->narrow_offsets && s <= in->nvec; s++)
+        p[s] = tsr_view_start(in, s);
 }
 
 /* ---- indices, same orientation ---- */
@@ -170,7 +178,7 @@ static tsr_status copy_same(copy *c)
     if (in->h)
         expand_pointers(c->p, in, c->nvec);
     else
-        memcpy(c->p, in->p, (size_t)(c->nvec + 1) * sizeof *c->p);
+        copy_pointers(c->p, in);
     copy_indices(c);
     if (c->values)
         tsr_cast_values(c->x, c->type, in->x, in->type, in->nvals, c->nthreads);
@@ -214,7 +222,7 @@ scatter(const copy *c, int64_t *restrict next, int64_t first, int64_t last, uint
     char *restrict out = c->x;
     for (int64_t s = first; s < last; s++) {
         int64_t name = in->h ? in->h[s] : s;
-        for (int64_t e = in->p[s]; e < in->p[s + 1]; e++) {
+        for (int64_t e = tsr_view_start(in, s), end = tsr_view_start(in, s + 1); e < end; e++) {
             int64_t q = next[index_at(in->i, e, from)]++;
             if (to == 4)
                 ((uint32_t *)c->i)[q] = (uint32_t)name;
@@ -260,19 +268,20 @@ static int flip_parts(const copy *c)
 static tsr_status copy_flipped(copy *c)
 {
     const tsr_view *in = c->in;
+    const tsr_offsets offsets = tsr_offsets_of(in);
     int nparts = flip_parts(c);
     int64_t *counts = calloc((size_t)c->nvec ? (size_t)c->nvec : 1, (size_t)nparts * sizeof *counts);
     if (!counts)
         return TSR_OUT_OF_MEMORY;
 #pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++)
-        count_range(counts + part * c->nvec, in, in->p[tsr_part_vector(in->p, in->nvec, part, nparts)],
-                    in->p[tsr_part_vector(in->p, in->nvec, part + 1, nparts)]);
+        count_range(counts + part * c->nvec, in, tsr_offset_at(offsets, tsr_part_vector_of(offsets, in->nvec, part, nparts)),
+                    tsr_offset_at(offsets, tsr_part_vector_of(offsets, in->nvec, part + 1, nparts)));
     place_counts(c->p, counts, c->nvec, nparts);
 #pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++)
-        scatter_part(c, counts + part * c->nvec, tsr_part_vector(in->p, in->nvec, part, nparts),
-                     tsr_part_vector(in->p, in->nvec, part + 1, nparts));
+        scatter_part(c, counts + part * c->nvec, tsr_part_vector_of(offsets, in->nvec, part, nparts),
+                     tsr_part_vector_of(offsets, in->nvec, part + 1, nparts));
     free(counts);
     return TSR_OK;
 }
@@ -336,27 +345,9 @@ static void describe(tsr_compressed *out, const copy *c, bool by_col, bool iso)
                  (c->values ? (size_t)in->nvals * size : iso ? size : 0);
 }
 
-/* Narrow offsets are widened before: that is little beside the entries. */
-static tsr_status compress_widened(tsr_compressed *out, const tsr_view *in, tsr_type type, unsigned flags, int nthreads)
-{
-    int64_t *p = tsr_format_alloc(in->nvec + 1, sizeof *p);
-    if (!p)
-        return TSR_OUT_OF_MEMORY;
-    for (int64_t s = 0; s <= in->nvec; s++)
-        p[s] = tsr_view_start(in, s);
-    tsr_view wide = *in;
-    wide.p = p;
-    wide.narrow_offsets = false;
-    const tsr_status status = tsr_compress(out, &wide, type, flags, nthreads);
-    free(p);
-    return status;
-}
-
 tsr_status tsr_compress(tsr_compressed *out, const tsr_view *in, tsr_type type, unsigned flags, int nthreads)
 {
     memset(out, 0, sizeof *out);
-    if (in->narrow_offsets)
-        return compress_widened(out, in, type, flags, nthreads);
     if ((in->format != TSR_SPARSE && in->format != TSR_HYPERSPARSE) || ((unsigned)type >= TSR_TYPE_COUNT && !tsr_is_complex(type)))
         return TSR_INVALID_VALUE;
     bool flip = flags & TSR_COMPRESS_FLIP, with_x = !(flags & TSR_COMPRESS_PATTERN) && in->x, iso = with_x && in->iso;
