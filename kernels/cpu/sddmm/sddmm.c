@@ -174,8 +174,9 @@ static void run_task(const job *w, scratch *s, int64_t task)
 {
     const tsr_view *mask = &w->p->mask;
     int64_t e = task * w->per_task, end = e + w->per_task < mask->nvals ? e + w->per_task : mask->nvals;
-    for (int64_t v = tsr_first_at_least(mask->p + 1, mask->nvec, e + 1); e < end; v++) {
-        int64_t row_end = mask->p[v + 1] < end ? mask->p[v + 1] : end;
+    const tsr_offsets p = tsr_offsets_of(mask);
+    for (int64_t v = tsr_vector_of(p, mask->nvec, e); e < end; v++) {
+        const int64_t stop = tsr_offset_at(p, v + 1), row_end = stop < end ? stop : end;
         if (e < row_end)
             compute_row(w, s, mask->h ? mask->h[v] : v, e, row_end);
         e = row_end;

@@ -40,7 +40,8 @@ typedef struct slab {
 
 /* A block of C: rows [first, last) of p (and h), written row-major. */
 typedef struct block {
-    const int64_t *p, *h;
+    tsr_offsets p;
+    const int64_t *h;
     int64_t first, last;
     char *c;
     int64_t ldc;
@@ -62,7 +63,7 @@ static void run_tiles(const slab *s, const block *k)
     const tsr_view *a = &s->plan->product->a;
     const int64_t lanes = s->plan->table->vector_bytes / (int64_t)s->plan->size;
     tsr_tile_job job = { .p = k->p, .h = k->h, .first = k->first, .last = k->last, .i = a->i, .a = s->plan->a,
-        .a_step = s->plan->a_step, .last_entry = a->p[a->nvec] - 1, .ldb = s->ldb, .ldc = k->ldc,
+        .a_step = s->plan->a_step, .last_entry = tsr_view_start(a, a->nvec) - 1, .ldb = s->ldb, .ldc = k->ldc,
         .safe_row = s->safe_row, .tail = s->tail, .ldj = k->ldj };
     for (int64_t j = 0; j < s->columns; j += job.columns) {
         int64_t vectors = (s->columns - j) / lanes;
@@ -99,7 +100,7 @@ static void run_entries(const slab *s, const block *k)
         tsr_fill(job.c, &s->plan->identity, s->plan->size, s->columns);
         if (job.cb != NULL)
             memset(job.cb, 0, (size_t)s->columns);
-        run_row_entries(s, &job, k->p[r], k->p[r + 1]);
+        run_row_entries(s, &job, tsr_offset_at(k->p, r), tsr_offset_at(k->p, r + 1));
     }
 }
 
@@ -116,7 +117,7 @@ static void run_block(const slab *s, const block *k)
 static void run_piece(slab *s, const tsr_chunk *chunk)
 {
     int64_t at = chunk->slot * s->columns;
-    block k = { .p = chunk->bounds, .last = 1, .c = s->carry + at * (int64_t)s->plan->size, .ldc = s->columns,
+    block k = { .p = tsr_offsets_wide(chunk->bounds), .last = 1, .c = s->carry + at * (int64_t)s->plan->size, .ldc = s->columns,
         .cb = s->carry_flags != NULL ? s->carry_flags + at : NULL, .ldcb = s->columns };
     run_block(s, &k);
 }
@@ -126,7 +127,7 @@ static void run_by_row(slab *s, const tsr_chunk *chunk)
     const tsr_product *product = s->plan->product;
     const tsr_result *result = s->plan->result;
     int8_t own_flags[MOST_COLUMNS];
-    block k = { .p = product->a.p, .h = product->a.h, .first = chunk->first, .last = chunk->last,
+    block k = { .p = tsr_offsets_of(&product->a), .h = product->a.h, .first = chunk->first, .last = chunk->last,
         .c = (char *)result->x + s->first * (int64_t)s->plan->size, .ldc = product->n };
     k.joined = s->in_place ? k.c : s->same;
     k.ldj = s->in_place ? k.ldc : 0;
@@ -160,13 +161,13 @@ static void flip_to_c(const slab *s, const void *from, void *to, size_t size, in
 }
 
 /* Rows [first, first + count) of C; p: where their entries begin. */
-static void run_rows_by_column(slab *s, const int64_t *p, int64_t first, int64_t count)
+static void run_rows_by_column(slab *s, tsr_offsets p, int64_t first, int64_t count)
 {
     _Alignas(MAX_VECTOR) char c[MOST_BLOCK_BYTES];
     int8_t flags[MOST_BLOCK_BYTES];
     const tsr_result *result = s->plan->result;
     block k = { .p = p, .last = count, .c = c, .ldc = s->columns, .cb = s->plan->flags ? flags : NULL, .ldcb = s->columns, .joined = s->same };
-    if (s->in_place && p[0] == p[count])
+    if (s->in_place && tsr_offset_at(p, 0) == tsr_offset_at(p, count))
         return;
     run_block(s, &k);
     flip_to_c(s, c, result->x, s->plan->size, first, first + count);
@@ -177,9 +178,10 @@ static void run_rows_by_column(slab *s, const int64_t *p, int64_t first, int64_t
 static void run_by_column(slab *s, const tsr_chunk *chunk)
 {
     const int64_t rows = 8 + BLOCK_BYTES / (s->columns * (int64_t)s->plan->size) / 8 * 8;
+    const tsr_offsets p = tsr_offsets_of(&s->plan->product->a);
     for (int64_t first = chunk->first; first < chunk->last; first += rows) {
         const int64_t left = chunk->last - first;
-        run_rows_by_column(s, s->plan->product->a.p + first, first, rows < left ? rows : left);
+        run_rows_by_column(s, tsr_offsets_from(p, first), first, rows < left ? rows : left);
     }
 }
 

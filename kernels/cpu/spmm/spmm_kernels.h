@@ -4,6 +4,7 @@
 #define TSR_CPU_SPMM_KERNELS_H
 
 #include "kernels/cpu/common/template.h"
+#include "src/base/types.h"
 
 /* Tiles: rows [first, last) of a sparse matrix by row times a row-major full B, one tile of columns.
  *   row r has entries p[r] .. p[r+1]-1;  its result goes to c + (h ? h[r] : r) * ldc
@@ -12,7 +13,8 @@
  *   and from `tail` (one vector per row) beyond it.
  *   joined: PLUS only, NULL or what is added to the result of row r: the columns at joined + r * ldj; may be c. */
 typedef struct tsr_tile_job {
-    const int64_t *p, *h;
+    tsr_offsets p;
+    const int64_t *h;
     int64_t first, last;
     const void *i;
     const void *a;

@@ -163,7 +163,7 @@ static void mark_range(void *context, int64_t first, int64_t last)
     const struct presence *s = context;
     const tsr_view *a = &s->product->a;
     for (int64_t v = first; v < last; v++)
-        s->row[a->h != NULL ? a->h[v] : v] = a->p[v + 1] > a->p[v];
+        s->row[a->h != NULL ? a->h[v] : v] = tsr_view_start(a, v + 1) > tsr_view_start(a, v);
 }
 
 tsr_status tsr_spmm_presence(const tsr_product *product, tsr_result *result)

@@ -95,8 +95,9 @@ static void run_part(void *context, int64_t part)
     blank_part(s, column, columns, first, last);
     tsr_entries_job job = { .a_step = s->plan->a_step, .c = s->c + column * size, .ldc = s->ldc, .columns = columns,
         .cb = s->flags ? s->cb + column : NULL, .ldcb = s->ldcb };
-    for (int64_t v = 0; v < a->nvec; v++) {
-        int64_t lo = a->p[v], hi = a->p[v + 1], k = a->h != NULL ? a->h[v] : v;
+    const tsr_offsets p = tsr_offsets_of(a);
+    for (int64_t v = 0, end = tsr_offset_at(p, 0); v < a->nvec; v++) {
+        int64_t lo = end, hi = end = tsr_offset_at(p, v + 1), k = a->h != NULL ? a->h[v] : v;
         if (s->blocks > 1) {
             lo = lower_bound(a, lo, hi, first);
             hi = lower_bound(a, lo, hi, last);
@@ -114,7 +115,7 @@ static void run_part(void *context, int64_t part)
 static void cut_rows(scatter *s, int32_t *histogram, int64_t buckets)
 {
     const tsr_view *a = &s->plan->product->a;
-    const int64_t m = s->plan->product->m, base = a->p[0], total = a->p[a->nvec] - base;
+    const int64_t m = s->plan->product->m, base = tsr_view_start(a, 0), total = tsr_view_start(a, a->nvec) - base;
     const int64_t step = total / SAMPLES + 1, per_bucket = (m + buckets - 1) / buckets;
     int64_t sampled = 0, seen = 0;
     for (int64_t e = 0; e < total; e += step, sampled++)

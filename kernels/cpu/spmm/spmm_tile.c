@@ -139,8 +139,11 @@ TSR_INLINE void prefetch_row(const void *row, int64_t bytes)
         const int64_t a_step = job->a_step, ldb = job->ldb; \
         const tsr_c_##type *joined __attribute__((unused)) = job->joined; \
         const int unroll = width == 1 ? 4 : width == 2 ? 2 : 1; \
+        const tsr_offsets p = job->p; \
+        int64_t hi = tsr_offset_at(p, job->first); \
         for (int64_t r = job->first; r < job->last; r++) { \
-            const int64_t lo = job->p[r], hi = job->p[r + 1]; \
+            const int64_t lo = hi; \
+            hi = tsr_offset_at(p, r + 1); \
             tsr_v_##type sum[8]; \
             UNROLL for (int w = 0; w < width * unroll; w++) sum[w] = tsr_splat_##type(start_##add##_##type()); \
             int64_t e = lo; \
