@@ -215,14 +215,21 @@ static void compress(test_case *c, rng *r, tsr_view *v, const pattern *p)
     v->i = i;
 }
 
-void case_narrow(test_case *c)
+static void narrow_offsets(test_case *c, tsr_view *v)
 {
-    tsr_view *a = &c->product.a;
-    uint32_t *p = take(c, (size_t)(a->nvec + 1) * sizeof *p);
-    for (int64_t v = 0; v <= a->nvec; v++)
-        p[v] = (uint32_t)a->p[v];
-    a->p = (const int64_t *)(const void *)p;
-    a->narrow_offsets = true;
+    uint32_t *p = take(c, (size_t)(v->nvec + 1) * sizeof *p);
+    for (int64_t k = 0; k <= v->nvec; k++)
+        p[k] = (uint32_t)v->p[k];
+    v->p = (const int64_t *)(const void *)p;
+    v->narrow_offsets = true;
+}
+
+void case_narrow(test_case *c, rng *r)
+{
+    tsr_view *const views[] = { &c->product.a, &c->product.b, &c->product.mask };
+    for (int at = 0; at < 3; at++)
+        if (views[at]->p != NULL && rng_chance(r, 50))
+            narrow_offsets(c, views[at]);
 }
 
 static tsr_view make_sparse(test_case *c, rng *r, int64_t nrows, int64_t ncols, tsr_type type)
@@ -351,9 +358,10 @@ void case_join(test_case *c, rng *r)
 static void print_view(const char *name, const tsr_view *v)
 {
     static const char *const formats[] = { "sparse", "hypersparse", "bitmap", "full" };
-    printf("  %s: %lld x %lld %s %s %s%s%s%s index %d ld %lld nvec %lld nvals %lld\n", name, (long long)v->nrows,
+    printf("  %s: %lld x %lld %s %s %s%s%s%s%s index %d ld %lld nvec %lld nvals %lld\n", name, (long long)v->nrows,
         (long long)v->ncols, formats[v->format], type_name(v->type), v->by_col ? "by column" : "by row",
-        v->iso ? " iso" : "", v->jumbled ? " jumbled" : v->narrow_offsets ? " narrow offsets" : "", v->x == NULL ? " pattern" : "", v->index_size,
+        v->iso ? " iso" : "", v->jumbled ? " jumbled" : "", v->narrow_offsets ? " narrow offsets" : "",
+        v->x == NULL ? " pattern" : "", v->index_size,
         (long long)v->ld, (long long)v->nvec, (long long)v->nvals);
 }
 

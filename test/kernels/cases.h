@@ -39,8 +39,8 @@ typedef struct test_case {
 void case_make(test_case *c, rng *r, tsr_op op, tsr_semiring semiring, int size);
 /* SPMM of two full matrices. */
 void case_make_full(test_case *c, rng *r, tsr_semiring semiring, int size);
-/* Offsets of A in 32 bits. */
-void case_narrow(test_case *c);
+/* Offsets of each sparse operand in 32 bits, or not. */
+void case_narrow(test_case *c, rng *r);
 /* … and C, which the product is joined to. */
 void case_join(test_case *c, rng *r);
 void case_free(test_case *c);

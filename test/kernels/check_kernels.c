@@ -76,8 +76,7 @@ static void check(const options *o, tally *t, const char *name, tsr_op op, tsr_s
             case_make(&c, &r, op, s, size);
         if ((tsr_cpu_spmm_joins(&c.product) || tsr_cpu_spmv_joins(&c.product)) && rng_chance(&r, 50))
             case_join(&c, &r);
-        if (op == TSR_OP_SPMV && rng_chance(&r, 50))
-            case_narrow(&c);
+        case_narrow(&c, &r);
         verdict v = check_case(&c, tsr_cpu_execute, why, sizeof why);
         t->run++;
         t->declined += v == VERDICT_DECLINED;

@@ -1,6 +1,6 @@
 /* Masked dot products of which only the number of products counts, against counting them one by one: lengths around the blocks in which
- * lists are compared, lists far longer than others, products and masks that are symmetric or nearly so, indices of both widths, masks with
- * values and with empty rows, every instruction set.
+ * lists are compared, lists far longer than others, products and masks that are symmetric or nearly so, indices and offsets of both widths, masks
+ * with values and with empty rows, every instruction set.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/kernels.h"
 
@@ -13,13 +13,14 @@ enum { N = 300, K = 120, LONGEST = 26, MASKED = 40, ROUNDS = 60, HUB = 17, NEAR_
 /* Rows of ascending indices. */
 typedef struct lists {
     int64_t p[N + 1], wide[MOST], h[N];
-    uint32_t narrow[MOST];
+    uint32_t narrow[MOST], narrow_p[N + 1];
     int8_t value[MOST];
     int64_t nvec;
 } lists;
 
 static const tsr_semiring semirings[] = {{TSR_INT64, TSR_ADD_PLUS, TSR_MUL_PAIR}, {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_PAIR},
                                          {TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR}};
+static enum { WIDE, NARROW, EITHER } offsets; /* of the operands */
 static uint64_t state;
 
 static int64_t below(int64_t bound)
@@ -58,10 +59,14 @@ static void fill(lists *l, int64_t nvec, int64_t most, int64_t columns)
     }
 }
 
-static tsr_view view(const lists *l, bool narrow, int64_t nrows, int64_t ncols)
+static tsr_view view(lists *l, bool narrow, int64_t nrows, int64_t ncols)
 {
+    const bool narrow_p = offsets == EITHER ? below(2) : offsets == NARROW;
+    for (int64_t v = 0; v <= l->nvec; v++)
+        l->narrow_p[v] = (uint32_t)l->p[v];
     return (tsr_view){.format = l->nvec < nrows ? TSR_HYPERSPARSE : TSR_SPARSE, .type = TSR_INT8, .index_size = narrow ? 4 : 8, .nrows = nrows,
-                      .ncols = ncols, .nvec = l->nvec, .vlen = ncols, .nvals = l->p[l->nvec], .p = l->p, .h = l->nvec < nrows ? l->h : NULL,
+                      .ncols = ncols, .nvec = l->nvec, .vlen = ncols, .nvals = l->p[l->nvec],
+                      .p = narrow_p ? (const void *)l->narrow_p : l->p, .narrow_offsets = narrow_p, .h = l->nvec < nrows ? l->h : NULL,
                       .i = narrow ? (const void *)l->narrow : l->wide, .x = l->value};
 }
 
@@ -167,6 +172,7 @@ int main(void)
         tsr_cpu_limit_isa((tsr_isa)isa);
         for (int round = 0; round < ROUNDS; round++) {
             state = seed + (uint64_t)round;
+            offsets = round / 4 % 3;
             const int wrong = round_of(round) + unequal_round(round);
             if (wrong)
                 printf("%s, seed %llu, round %d: %d wrong\n", tsr_isa_name((tsr_isa)isa), (unsigned long long)seed, round, wrong);

@@ -2,6 +2,7 @@
  * Takes sparse and hypersparse operands and masks in every orientation, every semiring and type.
  * Declines bitmap and full operands or masks, and inner dimensions beyond what can be marked when something is jumbled.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/cpu/common/simd.h"
 #include "kernels/cpu/masked/masked_dot.h"
 #include "src/base/split.h"
 #include "src/format/sparse/format.h"
@@ -18,7 +19,7 @@ static bool compressed(const tsr_view *v)
 
 static tsr_md_vectors vectors_of(const tsr_view *v, bool with_values)
 {
-    return (tsr_md_vectors){.p = v->p, .h = v->h, .i = v->i, .x = with_values ? v->x : NULL, .nvec = v->nvec,
+    return (tsr_md_vectors){.p = tsr_offsets_of(v), .h = v->h, .i = v->i, .x = with_values ? v->x : NULL, .nvec = v->nvec,
                             .nvals = v->nvals, .wide = v->index_size == 8, .iso = v->iso, .sorted = !v->jumbled};
 }
 
@@ -39,6 +40,7 @@ static tsr_md_job job_of(const tsr_product *p, tsr_result *result)
                       .semiring = p->semiring, .size = tsr_type_size(p->semiring.type),
                       .mask_x = p->mask_structural ? NULL : p->mask.x, .mask_size = tsr_type_size(p->mask.type),
                       .mask_iso = p->mask.iso, .x = result->x, .present = result->b, .nthreads = p->nthreads};
+    job.narrow_offsets = p->mask.narrow_offsets;
     job.a = vectors_of(&p->a, tsr_reads_a(p));
     job.b = vectors_of(&p->b, tsr_reads_b(p));
     set_kind(&job);
@@ -78,7 +80,8 @@ static bool product_symmetric(const tsr_md_job *job)
     const tsr_md_vectors *a = &job->a, *b = &job->b;
     if (job->mrows != job->mcols || a->nvec != b->nvec || a->nvals != b->nvals || a->h || b->h || !commutes(job))
         return false;
-    if (a->p != b->p && memcmp(a->p, b->p, (size_t)(a->nvec + 1) * sizeof *a->p) != 0)
+    const size_t offsets = (size_t)(a->nvec + 1) * (job->narrow_offsets ? sizeof(uint32_t) : sizeof(int64_t));
+    if (a->p.list != b->p.list && memcmp(a->p.list, b->p.list, offsets) != 0)
         return false;
     return same_indices(a, b) && same_values(job);
 }
@@ -92,12 +95,12 @@ static bool mask_looks_symmetric(const tsr_md_job *job)
     int64_t mirrored = 0, samples = m->nvals < SAMPLES ? m->nvals : SAMPLES;
     for (int64_t s = 0; s < samples; s++) {
         int64_t e = m->nvals / samples * s;
-        int64_t v = tsr_md_lower_bound(m->p, true, 0, m->nvec, e + 1) - 1;
+        int64_t v = tsr_vector_of(m->p, m->nvec, e);
         int64_t r = m->h ? m->h[v] : v, c = tsr_md_vector(m, tsr_md_index(m->i, m->wide, e));
         if (c < 0)
             continue;
-        int64_t at = tsr_md_lower_bound(m->i, m->wide, m->p[c], m->p[c + 1], r);
-        mirrored += at < m->p[c + 1] && tsr_md_index(m->i, m->wide, at) == r;
+        const int64_t end = tsr_md_start(m, c + 1), at = tsr_md_lower_bound(m->i, m->wide, tsr_md_start(m, c), end, r);
+        mirrored += at < end && tsr_md_index(m->i, m->wide, at) == r;
     }
     return mirrored * 10 >= samples * 9;
 }
@@ -106,12 +109,15 @@ static bool mask_looks_symmetric(const tsr_md_job *job)
 
 typedef struct temporaries {
     tsr_compressed a, b;
+    int64_t *p[3]; /* of A, B and the mask */
 } temporaries;
 
 static void free_temporaries(temporaries *t)
 {
     tsr_compressed_free(&t->a);
     tsr_compressed_free(&t->b);
+    for (int k = 0; k < 3; k++)
+        free(t->p[k]);
 }
 
 static tsr_status flip(tsr_compressed *out, tsr_view *v, tsr_type type, bool with_values, int nthreads)
@@ -142,28 +148,71 @@ static tsr_status narrow(tsr_compressed *out, tsr_view *v, const tsr_product *p)
     return TSR_OK;
 }
 
-static int64_t length_of(const tsr_view *v, int64_t name)
+static void share_structure(tsr_view *v, const tsr_view *from)
 {
-    tsr_md_vectors vectors = vectors_of(v, false);
-    int64_t at = tsr_md_vector(&vectors, name);
-    return at < 0 ? 0 : v->p[at + 1] - v->p[at];
+    v->format = from->format;
+    v->nvec = from->nvec;
+    v->p = from->p;
+    v->narrow_offsets = from->narrow_offsets;
+    v->h = from->h;
+    v->i = from->i;
+    v->index_size = from->index_size;
+}
+
+static tsr_status widen(int64_t **p, tsr_view *v)
+{
+    *p = malloc((size_t)(v->nvec + 1) * sizeof **p);
+    if (!*p)
+        return TSR_OUT_OF_MEMORY;
+    for (int64_t k = 0; k <= v->nvec; k++)
+        (*p)[k] = tsr_view_start(v, k);
+    v->p = *p;
+    v->narrow_offsets = false;
+    return TSR_OK;
+}
+
+/* Offsets of all operands get one width: where they have two, those of 32 bits are widened.  Copies of ours have 64. */
+static tsr_status level_offsets(tsr_product *p, temporaries *t)
+{
+    tsr_view *const views[] = {&p->a, &p->b, &p->mask};
+    const bool shared = p->a.p == p->b.p && p->a.i == p->b.i;
+    tsr_status status = TSR_OK;
+    if (p->a.narrow_offsets == p->mask.narrow_offsets && p->b.narrow_offsets == p->mask.narrow_offsets)
+        return status;
+    for (int k = 0; k < 3 && status == TSR_OK; k++)
+        if (views[k]->narrow_offsets && !(k == 1 && shared))
+            status = widen(&t->p[k], views[k]);
+    if (shared)
+        share_structure(&p->b, &p->a);
+    return status;
+}
+
+/* Products of the rows of A that the mask names; counted until there are more than `most`.  narrow: known where this is called, so that
+ * offsets are read without a question. */
+TSR_INLINE int64_t walked(const tsr_md_job *job, int64_t most, const bool narrow)
+{
+    const tsr_md_vectors *a = &job->a, *b = &job->b, *m = &job->m;
+    int64_t sum = 0;
+    for (int64_t v = 0; v < m->nvec && sum <= most; v++) {
+        const bool empty = tsr_offset(m->p.list, narrow, v) == tsr_offset(m->p.list, narrow, v + 1);
+        const int64_t row = empty ? -1 : tsr_md_vector(a, m->h ? m->h[v] : v), end = row < 0 ? 0 : tsr_offset(a->p.list, narrow, row + 1);
+        for (int64_t e = row < 0 ? 0 : tsr_offset(a->p.list, narrow, row); e < end; e++) {
+            const int64_t k = tsr_md_vector(b, tsr_md_index(a->i, a->wide, e));
+            sum += k < 0 ? 0 : tsr_offset(b->p.list, narrow, k + 1) - tsr_offset(b->p.list, narrow, k);
+        }
+    }
+    return sum;
 }
 
 /* Both operands by row.  Walking the rows of B needs no flip; it is chosen when it walks no more than a flip of B and a
- * look at each mask entry would cost, which is less where only counts are wanted.  Counted until that is exceeded. */
-static bool spread_is_cheap(const tsr_product *p, bool counts)
+ * look at each mask entry would cost, which is less where only counts are wanted. */
+static bool spread_is_cheap(const tsr_md_job *job)
 {
-    const int64_t allowed = counts ? 2 * p->b.nvals + 3 * p->mask.nvals : 12 * p->b.nvals + 8 * p->mask.nvals;
-    int64_t walked = 0;
-    tsr_md_vectors a = vectors_of(&p->a, false);
-    if (p->n > SPREAD_MOST)
+    const bool counts = job->kind != TSR_MD_FOLD;
+    const int64_t allowed = counts ? 2 * job->b.nvals + 3 * job->m.nvals : 12 * job->b.nvals + 8 * job->m.nvals;
+    if (job->mcols > SPREAD_MOST)
         return false;
-    for (int64_t v = 0; v < p->mask.nvec && walked <= allowed; v++) {
-        int64_t row = p->mask.p[v] == p->mask.p[v + 1] ? -1 : tsr_md_vector(&a, p->mask.h ? p->mask.h[v] : v);
-        for (int64_t e = row < 0 ? 0 : a.p[row]; row >= 0 && e < a.p[row + 1]; e++)
-            walked += length_of(&p->b, tsr_md_index(a.i, a.wide, e));
-    }
-    return walked <= allowed;
+    return (job->narrow_offsets ? walked(job, allowed, true) : walked(job, allowed, false)) <= allowed;
 }
 
 static int64_t count_present(const int8_t *present, int64_t n, int nthreads)
@@ -176,33 +225,22 @@ static int64_t count_present(const int8_t *present, int64_t n, int nthreads)
     return sum;
 }
 
-static tsr_status spread_form(const tsr_product *p, tsr_result *result)
-{
-    tsr_md_job job = job_of(p, result);
-    return tsr_md_spread_rows(&job);
-}
-
-static void share_structure(tsr_view *v, const tsr_view *from)
-{
-    v->format = from->format;
-    v->nvec = from->nvec;
-    v->p = from->p;
-    v->h = from->h;
-    v->i = from->i;
-    v->index_size = from->index_size;
-}
-
 static tsr_status pairs_form(tsr_product *p, tsr_result *result, temporaries *t)
 {
+    tsr_status status = level_offsets(p, t);
+    if (status != TSR_OK)
+        return status;
     const tsr_md_job as_given = job_of(p, result);
     if (tsr_md_lists_pay(&as_given))
         return tsr_md_lists(&as_given);
     bool shared = p->a.p == p->b.p && p->a.i == p->b.i;
-    tsr_status status = narrow(&t->a, &p->a, p);
+    status = narrow(&t->a, &p->a, p);
     if (status == TSR_OK && !shared)
         status = narrow(&t->b, &p->b, p);
     if (shared)
         share_structure(&p->b, &p->a);
+    if (status == TSR_OK)
+        status = level_offsets(p, t);
     if (status != TSR_OK)
         return status;
     tsr_md_job job = job_of(p, result);
@@ -217,9 +255,12 @@ static tsr_status compute(tsr_product *p, tsr_result *result, temporaries *t)
     tsr_status status = TSR_OK;
     if (p->a.by_col)
         status = flip(&t->a, &p->a, p->semiring.type, tsr_reads_a(p), p->nthreads);
+    if (status == TSR_OK)
+        status = level_offsets(p, t);
     if (status == TSR_OK && !p->b.by_col) {
-        if (spread_is_cheap(p, job_of(p, result).kind != TSR_MD_FOLD))
-            return spread_form(p, result);
+        tsr_md_job job = job_of(p, result);
+        if (spread_is_cheap(&job))
+            return tsr_md_spread_rows(&job);
         status = flip(&t->b, &p->b, p->semiring.type, tsr_reads_b(p), p->nthreads);
     }
     return status == TSR_OK ? pairs_form(p, result, t) : status;

@@ -7,6 +7,7 @@
 #define TSR_CPU_MASKED_DOT_H
 
 #include "kernels/kernels.h"
+#include "src/base/types.h"
 
 /* Entries of one vector looked at in one go; hits of a chunk fit into the buffers of a scratch. */
 #define TSR_MD_CHUNK 512
@@ -16,7 +17,8 @@
 
 /* Compressed vectors of one matrix.  h = NULL: vector v is the v-th. */
 typedef struct tsr_md_vectors {
-    const int64_t *p, *h;
+    tsr_offsets p;
+    const int64_t *h;
     const void *i;
     const void *x; /* NULL: no values */
     int64_t nvec, nvals;
@@ -43,6 +45,7 @@ typedef void (*tsr_md_spread)(void *x, int8_t *present, const void *a, const voi
 
 typedef struct tsr_md_job {
     tsr_md_vectors a, b, m; /* rows of A, columns of B (rows in the spread form), rows of M */
+    bool narrow_offsets;    /* of all three: they have one width */
     int64_t k;              /* inner dimension */
     int64_t mrows, mcols;
     tsr_semiring semiring;
@@ -88,6 +91,18 @@ static inline int64_t tsr_md_index(const void *index, bool wide, int64_t e)
     return wide ? ((const int64_t *)index)[e] : (int64_t)((const uint32_t *)index)[e];
 }
 
+/* Where stored vector k begins; k = nvec: where the last one ends. */
+static inline int64_t tsr_md_start(const tsr_md_vectors *v, int64_t k)
+{
+    return tsr_offset_at(v->p, k);
+}
+
+/* Entries of stored vector k. */
+static inline int64_t tsr_md_entries(const tsr_md_vectors *v, int64_t k)
+{
+    return tsr_offsets_length(v->p, k);
+}
+
 /* Stored position of vector `name`, or -1. */
 static inline int64_t tsr_md_vector(const tsr_md_vectors *v, int64_t name)
 {
@@ -111,9 +126,9 @@ static inline bool tsr_md_passes(const tsr_md_job *job, int64_t e)
     }
 }
 
-/* Work in equal portions (masked_dot_tasks.c): vectors with entries [q[v], q[v+1]) that cost c[v+1] - c[v]. */
+/* Work in equal portions (masked_dot_tasks.c): vectors v with entries from q at v to q at v + 1 that cost c[v+1] - c[v]. */
 typedef struct tsr_md_tasks {
-    const int64_t *q;
+    tsr_offsets q;
     int64_t *c; /* nvec + 1, owned */
     int64_t nvec;
     int64_t ntasks;

@@ -38,7 +38,7 @@ static void set_bits(bit_vectors *bits, const tsr_md_vectors *v, int64_t vector)
 {
     uint64_t *words = bits->words + vector * bits->length;
     int64_t first = bits->length, last = 0;
-    for (int64_t e = v->p[vector]; e < v->p[vector + 1]; e++) {
+    for (int64_t e = tsr_md_start(v, vector), end = tsr_md_start(v, vector + 1); e < end; e++) {
         int64_t index = tsr_md_index(v->i, v->wide, e), word = index / WORD;
         words[word] |= (uint64_t)1 << index % WORD;
         first = word < first ? word : first;
@@ -79,7 +79,8 @@ static void intersect(const tsr_md_job *job, count_function *count, const bit_ve
 static void compute_row(const tsr_md_job *job, count_function *count, const bit_vectors *a, const bit_vectors *b, int64_t vector)
 {
     int64_t row = tsr_md_vector(&job->a, job->m.h ? job->m.h[vector] : vector);
-    for (int64_t e = job->m.p[vector]; row >= 0 && e < job->m.p[vector + 1]; e++) {
+    const int64_t end = tsr_md_start(&job->m, vector + 1);
+    for (int64_t e = tsr_md_start(&job->m, vector); row >= 0 && e < end; e++) {
         int64_t column = tsr_md_passes(job, e) ? tsr_md_vector(&job->b, tsr_md_index(job->m.i, job->m.wide, e)) : -1;
         if (column >= 0)
             intersect(job, count, a, row, b, column, e);
@@ -90,7 +91,7 @@ tsr_status tsr_md_bits(const tsr_md_job *job)
 {
     count_function *count = TSR_PICK_ISA(tsr_md_count_common);
     bit_vectors a = {0}, b = {0};
-    bool same = job->a.p == job->b.p && job->a.i == job->b.i && job->a.h == job->b.h;
+    bool same = job->a.p.list == job->b.p.list && job->a.i == job->b.i && job->a.h == job->b.h;
     tsr_status status = make_bits(&a, &job->a, job->k, job->nthreads);
     if (status == TSR_OK && !same)
         status = make_bits(&b, &job->b, job->k, job->nthreads);

@@ -10,8 +10,8 @@ static void ask_ahead(const tsr_md_job *job, const tsr_md_deferred *list, int64_
 {
     const tsr_md_vectors *a = &job->a;
     const int64_t far = t + AHEAD < n ? t + AHEAD : n - 1, near = t + NEAR < n ? t + NEAR : n - 1;
-    __builtin_prefetch(&a->p[list[far].r]);
-    __builtin_prefetch((const char *)a->i + (size_t)a->p[list[near].r] * (a->wide ? 8 : 4));
+    tsr_offset_fetch(a->p, list[far].r);
+    __builtin_prefetch((const char *)a->i + (size_t)tsr_md_start(a, list[near].r) * (a->wide ? 8 : 4));
     __builtin_prefetch(&job->present[list[near].e], 1);
 }
 
@@ -34,9 +34,9 @@ static void ask_ahead(const tsr_md_job *job, const tsr_md_deferred *list, int64_
     {                                                                                                                        \
         const tsr_md_vectors *a = &job->a;                                                                                   \
         for (int64_t t = 0; t < n; t++) {                                                                                    \
-            const int64_t r = list[t].r, from = a->p[r];                                                                     \
+            const int64_t r = list[t].r, from = tsr_md_start(a, r);                                                                     \
             ask_ahead(job, list, t, n);                                                                                      \
-            tsr_md_finish_count(job, list[t].e, sum_##T(mark, (const T *)a->i + from, a->p[r + 1] - from, first));           \
+            tsr_md_finish_count(job, list[t].e, sum_##T(mark, (const T *)a->i + from, tsr_md_start(a, r + 1) - from, first));           \
         }                                                                                                                    \
     }
 SUM(uint32_t)
@@ -45,7 +45,7 @@ SUM(uint64_t)
 void tsr_md_count_column(const tsr_md_job *job, uint8_t *mark, const tsr_md_deferred *list, int64_t n)
 {
     const tsr_md_vectors *b = &job->b;
-    const int64_t c = list->c, first = tsr_md_index(b->i, b->wide, b->p[c]);
+    const int64_t c = list->c, first = tsr_md_index(b->i, b->wide, tsr_md_start(b, c));
     tsr_md_set_marks(mark, b, c, 1);
     if (b->wide)
         rows_uint64_t(job, mark, list, n, (uint64_t)first);

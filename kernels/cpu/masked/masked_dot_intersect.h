@@ -14,7 +14,7 @@ typedef struct tsr_md_list {
 
 static inline tsr_md_list tsr_md_list_of(const tsr_md_vectors *v, int64_t vector)
 {
-    return (tsr_md_list){v, v->p[vector], v->p[vector + 1]};
+    return (tsr_md_list){v, tsr_md_start(v, vector), tsr_md_start(v, vector + 1)};
 }
 
 static inline int64_t tsr_md_length(tsr_md_list list)

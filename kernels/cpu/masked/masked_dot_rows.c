@@ -74,7 +74,7 @@ static int64_t listed(const tsr_md_job *job, int64_t begin, int64_t end, int64_t
     int64_t sum = 0;
     for (int64_t e = begin; e < end && sum < most; e++) {
         const int64_t c = mask_column(job, e);
-        sum += job->b.p[c + 1] - job->b.p[c];
+        sum += tsr_md_entries(&job->b, c);
     }
     return sum;
 }
@@ -103,8 +103,9 @@ static void fill_mirror(walker *w, int64_t r, int64_t c, int64_t count)
 {
     const tsr_md_job *job = w->job;
     const tsr_md_vectors *m = &job->m;
-    const int64_t v = tsr_md_vector(m, c), at = v < 0 ? -1 : tsr_md_lower_bound(m->i, m->wide, m->p[v], m->p[v + 1], r);
-    if (at < 0 || at == m->p[v + 1] || mask_column(job, at) != r)
+    const int64_t v = tsr_md_vector(m, c), stop = v < 0 ? 0 : tsr_md_start(m, v + 1);
+    const int64_t at = v < 0 ? stop : tsr_md_lower_bound(m->i, m->wide, tsr_md_start(m, v), stop, r);
+    if (at == stop || mask_column(job, at) != r)
         return;
     w->unfilled--;
     tsr_md_finish_count(job, at, count);
@@ -128,11 +129,12 @@ static bool may_defer(const tsr_md_job *job)
 /* How many indices of list l of `few` list m of `many` has; `one`: the first in common ends the search. */
 static int64_t search(const tsr_md_vectors *few, int64_t l, const tsr_md_vectors *many, int64_t m, bool one)
 {
-    int64_t count = 0, at = many->p[m];
-    for (int64_t e = few->p[l]; e < few->p[l + 1] && at < many->p[m + 1] && !(one && count); e++) {
+    const int64_t last = tsr_md_start(few, l + 1), stop = tsr_md_start(many, m + 1);
+    int64_t count = 0, at = tsr_md_start(many, m);
+    for (int64_t e = tsr_md_start(few, l); e < last && at < stop && !(one && count); e++) {
         const int64_t key = tsr_md_index(few->i, few->wide, e);
-        at = tsr_md_gallop(many->i, many->wide, at, many->p[m + 1], key);
-        count += at < many->p[m + 1] && tsr_md_index(many->i, many->wide, at) == key;
+        at = tsr_md_gallop(many->i, many->wide, at, stop, key);
+        count += at < stop && tsr_md_index(many->i, many->wide, at) == key;
     }
     return count;
 }
@@ -140,9 +142,9 @@ static int64_t search(const tsr_md_vectors *few, int64_t l, const tsr_md_vectors
 static void searched(walker *w, int64_t r, int64_t begin, int64_t end, bool one)
 {
     const tsr_md_job *job = w->job;
-    const int64_t na = job->a.p[r + 1] - job->a.p[r];
+    const int64_t na = tsr_md_entries(&job->a, r);
     for (int64_t e = begin; e < end; e++) {
-        const int64_t c = mask_column(job, e), n = job->b.p[c + 1] - job->b.p[c];
+        const int64_t c = mask_column(job, e), n = tsr_md_entries(&job->b, c);
         if (job->mirrored && far_longer(n, na)) {
             leave(w);
             continue;
@@ -154,8 +156,8 @@ static void searched(walker *w, int64_t r, int64_t begin, int64_t end, bool one)
     }
 }
 
-/* Rows whose lists are of one width.  sum: the marked ones of an ascending list, up to `last`, beyond which nothing is marked. */
-#define ROWS(T)                                                                                                                                 \
+/* Lists of one width.  The marked ones of an ascending list, up to `last`, beyond which nothing is marked. */
+#define SUM(T)                                                                                                                                  \
     TSR_INLINE int64_t sum_##T(const uint8_t *restrict mark, const T *restrict list, int64_t n, T last, bool one)                               \
     {                                                                                                                                           \
         int64_t even = 0, odd = 0, t = 0;                                                                                                       \
@@ -168,11 +170,15 @@ static void searched(walker *w, int64_t r, int64_t begin, int64_t end, bool one)
         for (; t < n; t++)                                                                                                                      \
             even += mark[list[t]];                                                                                                              \
         return even + odd;                                                                                                                      \
-    }                                                                                                                                           \
-    TSR_INLINE void marked_##T(walker *w, const T *a, int64_t r, int64_t na, int64_t begin, int64_t end, bool one, bool mirrored)               \
+    }
+
+/* Rows whose lists are of one width; P: of all offsets. */
+#define ROWS(T, P)                                                                                                                              \
+    TSR_INLINE void marked_##T##_by_##P(walker *w, const T *a, int64_t r, int64_t na, int64_t begin, int64_t end, bool one, bool mirrored)      \
     {                                                                                                                                           \
         const tsr_md_job *job = w->job;                                                                                                         \
-        const int64_t *p = job->b.p, last = job->m.nvals - 1;                                                                                   \
+        const P *p = job->b.p.list;                                                                                                             \
+        const int64_t last = job->m.nvals - 1;                                                                                                  \
         const T *lists = job->b.i;                                                                                                              \
         tsr_md_set_marks(w->mark, &job->a, r, 1);                                                                                               \
         for (int64_t e = begin; e < end; e++) {                                                                                                 \
@@ -195,32 +201,48 @@ static void searched(walker *w, int64_t r, int64_t begin, int64_t end, bool one)
         }                                                                                                                                       \
         tsr_md_set_marks(w->mark, &job->a, r, 0);                                                                                               \
     }                                                                                                                                           \
-    static void row_##T(walker *w, int64_t r, int64_t begin, int64_t end)                                                                       \
+    static void row_##T##_by_##P(walker *w, int64_t r, int64_t begin, int64_t end)                                                              \
     {                                                                                                                                           \
         const tsr_md_vectors *a = &w->job->a;                                                                                                   \
-        const T *list = (const T *)a->i + a->p[r];                                                                                              \
-        const int64_t na = a->p[r + 1] - a->p[r];                                                                                               \
+        const P *p = a->p.list;                                                                                                                 \
+        const T *list = (const T *)a->i + p[r];                                                                                                 \
+        const int64_t na = (int64_t)p[r + 1] - p[r];                                                                                            \
         const bool one = w->job->kind == TSR_MD_EXISTS;                                                                                         \
         if (na == 0 || !marking_pays(w->job, na, begin, end))                                                                                   \
             searched(w, r, begin, end, one);                                                                                                    \
         else if (one || w->job->mirrored)                                                                                                       \
-            marked_##T(w, list, r, na, begin, end, one, w->job->mirrored);                                                                      \
+            marked_##T##_by_##P(w, list, r, na, begin, end, one, w->job->mirrored);                                                             \
         else                                                                                                                                    \
-            marked_##T(w, list, r, na, begin, end, false, false);                                                                               \
+            marked_##T##_by_##P(w, list, r, na, begin, end, false, false);                                                                      \
     }
 
-ROWS(uint32_t)
-ROWS(uint64_t)
+SUM(uint32_t)
+SUM(uint64_t)
+ROWS(uint32_t, int64_t)
+ROWS(uint64_t, int64_t)
+ROWS(uint32_t, uint32_t)
+ROWS(uint64_t, uint32_t)
+
+typedef void row_function(walker *w, int64_t r, int64_t begin, int64_t end);
+
+static row_function *row_of(const tsr_md_job *job)
+{
+    static row_function *const row[2][2] = {{row_uint32_t_by_int64_t, row_uint64_t_by_int64_t}, {row_uint32_t_by_uint32_t, row_uint64_t_by_uint32_t}};
+    return row[job->narrow_offsets][job->a.wide];
+}
 
 /* Entries of the mask from `begin` to `end`. */
 static void walk(walker *w, int64_t begin, int64_t end)
 {
     const tsr_md_vectors *m = &w->job->m;
+    row_function *row = row_of(w->job);
+    int64_t from = begin;
     w->base = begin;
-    for (int64_t v = tsr_first_at_least(m->p + 1, m->nvec, begin + 1); v < m->nvec && m->p[v] < end; v++) {
-        const int64_t from = m->p[v] > begin ? m->p[v] : begin, to = m->p[v + 1] < end ? m->p[v + 1] : end;
+    for (int64_t v = tsr_vector_of(m->p, m->nvec, begin); from < end; v++) {
+        const int64_t stop = tsr_md_start(m, v + 1), to = stop < end ? stop : end;
         if (from < to)
-            (w->job->a.wide ? row_uint64_t : row_uint32_t)(w, m->h ? m->h[v] : v, from, to);
+            row(w, m->h ? m->h[v] : v, from, to);
+        from = to;
     }
     flush(w);
 }

@@ -115,8 +115,8 @@ TSR_INLINE int64_t common(const few *x, int some, block y)
 #endif
 
 /* Of lists of any length: blocks are left behind whose last index is not above that of the other.  Rows in [row, ...) of the mask, from entry
- * `begin` to `end`. */
-#define COUNT(NAME, T, LOAD)                                                                                                      \
+ * `begin` to `end`.  T: indices, P: offsets. */
+#define COUNT(NAME, T, P, LOAD)                                                                                                   \
     TSR_INLINE few NAME##_few(const T *a, int64_t n, int some)                                                                    \
     {                                                                                                                             \
         few x;                                                                                                                    \
@@ -146,18 +146,20 @@ TSR_INLINE int64_t common(const few *x, int some, block y)
         const int64_t last = s->nvals - 1;                                                                                        \
         const few x = NAME##_few(a, na, some);                                                                                    \
         for (int64_t e = begin; e < end; e++) {                                                                                   \
-            const int64_t from = s->b_p[m[e]], nb = s->b_p[m[e] + 1] - from;                                                      \
-            __builtin_prefetch(&s->b_p[m[e + AHEAD < last ? e + AHEAD : last]]);                                                  \
-            __builtin_prefetch(&b[s->b_p[m[e + NEAR < last ? e + NEAR : last]]]);                                                 \
+            const P *p = s->b_p;                                                                                                  \
+            const int64_t from = p[m[e]], nb = p[m[e] + 1] - from;                                                                \
+            __builtin_prefetch(&p[m[e + AHEAD < last ? e + AHEAD : last]]);                                                       \
+            __builtin_prefetch(&b[p[m[e + NEAR < last ? e + NEAR : last]]]);                                                      \
             counts[e - begin] = (uint32_t)(na <= some && nb <= LANES ? common(&x, some, LOAD(b + from, nb)) : NAME##_pair(a, na, b + from, nb)); \
         }                                                                                                                         \
     }                                                                                                                             \
     static void NAME(uint32_t *counts, const tsr_md_short *s, int64_t row, int64_t begin, int64_t end)                            \
     {                                                                                                                             \
         for (int64_t e = begin; e < end; row++) {                                                                                 \
-            const int64_t stop = s->m_p[row + 1] < end ? s->m_p[row + 1] : end, r = s->m_h ? s->m_h[row] : row;                   \
-            const T *a = (const T *)s->a_i + s->a_p[r];                                                                           \
-            const int64_t na = s->a_p[r + 1] - s->a_p[r];                                                                         \
+            const P *a_p = s->a_p, *m_p = s->m_p;                                                                                 \
+            const int64_t next = m_p[row + 1], stop = next < end ? next : end, r = s->m_h ? s->m_h[row] : row;                    \
+            const T *a = (const T *)s->a_i + a_p[r];                                                                              \
+            const int64_t na = (int64_t)a_p[r + 1] - a_p[r];                                                                      \
             if (na == 0)                                                                                                          \
                 memset(counts + (e - begin), 0, (size_t)(stop > e ? stop - e : 0) * sizeof *counts);                              \
             else if (na <= LANES / 2)                                                                                             \
@@ -168,13 +170,13 @@ TSR_INLINE int64_t common(const few *x, int some, block y)
         }                                                                                                                         \
     }
 
-COUNT(count_wide, int64_t, load_wide)
-COUNT(count_narrow, uint32_t, load_narrow)
+COUNT(count_wide, int64_t, int64_t, load_wide)
+COUNT(count_narrow, uint32_t, int64_t, load_narrow)
+COUNT(count_wide_from_narrow, int64_t, uint32_t, load_wide)
+COUNT(count_narrow_from_narrow, uint32_t, uint32_t, load_narrow)
 
 void TSR_NAME(tsr_md_count_short)(uint32_t *counts, const tsr_md_short *s, int64_t row, int64_t begin, int64_t end)
 {
-    if (s->wide)
-        count_wide(counts, s, row, begin, end);
-    else
-        count_narrow(counts, s, row, begin, end);
+    static tsr_md_short_function *const count[2][2] = {{count_narrow, count_wide}, {count_narrow_from_narrow, count_wide_from_narrow}};
+    count[s->narrow_offsets][s->wide](counts, s, row, begin, end);
 }

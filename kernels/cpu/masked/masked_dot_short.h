@@ -5,12 +5,13 @@
 
 #include "kernels/cpu/common/template.h"
 
-/* Ascending lists of two matrices and a mask whose indices name lists of B, all of one width; indices are below 2^31. */
+/* Ascending lists of two matrices and a mask whose indices name lists of B: all offsets of one width, all indices of one; indices are below 2^31. */
 typedef struct tsr_md_short {
-    const int64_t *a_p, *b_p, *m_p, *m_h;
+    const void *a_p, *b_p, *m_p;
+    const int64_t *m_h;
     const void *a_i, *b_i, *m_i;
     int64_t nvals; /* of the mask */
-    bool wide;
+    bool wide, narrow_offsets;
 } tsr_md_short;
 
 /* counts[e - begin] for each entry of the mask in [begin, end); `begin` is one of the stored row `row`. */

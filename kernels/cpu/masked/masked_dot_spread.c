@@ -1,6 +1,7 @@
 /* Masked dot product, A by row and B by row: the entries of the mask row are marked, the rows of B that A_r names are
  * walked, and what falls on a mark is added there.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/cpu/common/simd.h"
 #include "kernels/cpu/masked/masked_dot.h"
 #include "src/base/split.h"
 
@@ -50,7 +51,7 @@ static void unmark_slice(const tsr_md_job *job, scratch *s, const slice *w)
 }
 
 /* Entries [at, at + n) of B, multiplied by entry a_at of A, onto the marks. */
-static void spread_chunk(const tsr_md_job *job, scratch *s, const slice *w, int64_t a_at, int64_t at, int64_t n)
+TSR_INLINE void spread_chunk(const tsr_md_job *job, scratch *s, const slice *w, int64_t a_at, int64_t at, int64_t n)
 {
     static const double none[1];
     int64_t hits = tsr_md_find(s->mark, job->b.i, job->b.wide, at, n, s->place, s->index);
@@ -74,14 +75,16 @@ static void spread_chunk(const tsr_md_job *job, scratch *s, const slice *w, int6
                                     job->b.x && !job->b.iso, s->place, s->index, hits);
 }
 
-static void spread_row(const tsr_md_job *job, scratch *s, const slice *w, int64_t row)
+/* narrow, here and below: known where this is called, so that offsets are read without a question. */
+TSR_INLINE void spread_lists(const tsr_md_job *job, scratch *s, const slice *w, int64_t row, const bool narrow)
 {
     const tsr_md_vectors *a = &job->a, *b = &job->b;
-    for (int64_t a_at = a->p[row]; a_at < a->p[row + 1]; a_at++) {
+    const int64_t a_end = tsr_offset(a->p.list, narrow, row + 1);
+    for (int64_t a_at = tsr_offset(a->p.list, narrow, row); a_at < a_end; a_at++) {
         int64_t k = tsr_md_vector(b, tsr_md_index(a->i, a->wide, a_at));
         if (k < 0)
             continue;
-        int64_t begin = b->p[k], end = b->p[k + 1];
+        int64_t begin = tsr_offset(b->p.list, narrow, k), end = tsr_offset(b->p.list, narrow, k + 1);
         if (b->sorted && end - begin > TRIM_LEAST) {
             begin = tsr_md_lower_bound(b->i, b->wide, begin, end, w->low);
             end = tsr_md_lower_bound(b->i, b->wide, begin, end, w->high + 1);
@@ -89,6 +92,14 @@ static void spread_row(const tsr_md_job *job, scratch *s, const slice *w, int64_
         for (int64_t at = begin; at < end; at += TSR_MD_CHUNK)
             spread_chunk(job, s, w, a_at, at, end - at < TSR_MD_CHUNK ? end - at : TSR_MD_CHUNK);
     }
+}
+
+static void spread_row(const tsr_md_job *job, scratch *s, const slice *w, int64_t row)
+{
+    if (job->narrow_offsets)
+        spread_lists(job, s, w, row, true);
+    else
+        spread_lists(job, s, w, row, false);
 }
 
 static void finish_slice(const tsr_md_job *job, const scratch *s, const slice *w)
@@ -117,20 +128,22 @@ static void run_task(const tsr_md_job *job, scratch *s, const tsr_md_tasks *task
 {
     tsr_md_position from = tsr_md_task_begin(tasks, t), to = tsr_md_task_begin(tasks, t + 1);
     for (int64_t v = from.vector; v <= to.vector && v < tasks->nvec; v++) {
-        int64_t begin = v == from.vector ? from.entry : tasks->q[v], end = v == to.vector ? to.entry : tasks->q[v + 1];
+        const int64_t begin = v == from.vector ? from.entry : tsr_offset_at(tasks->q, v);
+        const int64_t end = v == to.vector ? to.entry : tsr_offset_at(tasks->q, v + 1);
         if (begin < end)
             do_slice(job, s, v, begin, end);
     }
 }
 
-static int64_t row_cost(const tsr_md_job *job, int64_t v)
+TSR_INLINE int64_t row_cost(const tsr_md_job *job, int64_t v, const bool narrow)
 {
     const tsr_md_vectors *a = &job->a, *b = &job->b;
-    int64_t row = tsr_md_vector(a, job->m.h ? job->m.h[v] : v), entries = job->m.p[v + 1] - job->m.p[v];
+    const int64_t row = tsr_md_vector(a, job->m.h ? job->m.h[v] : v), entries = tsr_md_entries(&job->m, v);
+    const int64_t end = row < 0 || !entries ? 0 : tsr_offset(a->p.list, narrow, row + 1);
     int64_t cost = 4 * entries;
-    for (int64_t at = row < 0 || !entries ? 0 : a->p[row]; row >= 0 && entries && at < a->p[row + 1]; at++) {
+    for (int64_t at = end ? tsr_offset(a->p.list, narrow, row) : 0; at < end; at++) {
         int64_t k = tsr_md_vector(b, tsr_md_index(a->i, a->wide, at));
-        cost += k < 0 ? 1 : b->p[k + 1] - b->p[k] + 8;
+        cost += k < 0 ? 1 : tsr_offset(b->p.list, narrow, k + 1) - tsr_offset(b->p.list, narrow, k) + 8;
     }
     return cost;
 }
@@ -141,7 +154,7 @@ static void cost_rows(const tsr_md_job *job, tsr_md_tasks *tasks)
     const int nthreads = tsr_parts(job->m.nvec + job->a.nvals, TSR_MD_THREAD_WORK, job->nthreads);
 #pragma omp parallel for num_threads(tsr_team(nthreads)) schedule(dynamic, 512) if (nthreads > 1)
     for (int64_t v = 0; v < job->m.nvec; v++)
-        tasks->c[v + 1] = row_cost(job, v);
+        tasks->c[v + 1] = job->narrow_offsets ? row_cost(job, v, true) : row_cost(job, v, false);
     tsr_md_tasks_finish(tasks, job->nthreads);
     tasks->whole = tasks->c[tasks->nvec] - 4 * job->m.nvals < CUT_LEAST * job->a.nvals;
 }
@@ -162,7 +175,7 @@ static scratch *new_scratches(const tsr_md_job *job)
     bool complete = s != NULL;
     int64_t longest = 1;
     for (int64_t v = 0; v < job->m.nvec; v++)
-        longest = job->m.p[v + 1] - job->m.p[v] > longest ? job->m.p[v + 1] - job->m.p[v] : longest;
+        longest = tsr_md_entries(&job->m, v) > longest ? tsr_md_entries(&job->m, v) : longest;
     for (int t = 0; complete && t < job->nthreads; t++) {
         s[t].mark = calloc((size_t)job->mcols + 1, 1);
         s[t].slot = malloc(((size_t)job->mcols + 1) * sizeof *s->slot);

@@ -26,15 +26,15 @@ tsr_md_position tsr_md_task_begin(const tsr_md_tasks *tasks, int64_t t)
     int64_t total = tasks->c[tasks->nvec];
     if (t <= 0 || t >= tasks->ntasks) {
         int64_t v = t <= 0 ? 0 : tasks->nvec;
-        return (tsr_md_position){v, tasks->q[v]};
+        return (tsr_md_position){v, tsr_offset_at(tasks->q, v)};
     }
     int64_t target = (int64_t)((double)total / (double)tasks->ntasks * (double)t);
     int64_t v = tsr_first_at_least(tasks->c + 1, tasks->nvec, target + 1); /* the last one that begins there or before */
     if (v >= tasks->nvec)
-        return (tsr_md_position){tasks->nvec, tasks->q[tasks->nvec]};
-    int64_t cost = tasks->c[v + 1] - tasks->c[v], entries = tasks->q[v + 1] - tasks->q[v];
+        return (tsr_md_position){tasks->nvec, tsr_offset_at(tasks->q, tasks->nvec)};
+    int64_t cost = tasks->c[v + 1] - tasks->c[v], entries = tsr_offsets_length(tasks->q, v);
     if (tasks->whole || cost < total / tasks->ntasks)
-        return (tsr_md_position){v, tasks->q[v]};
+        return (tsr_md_position){v, tsr_offset_at(tasks->q, v)};
     double share = (double)(target - tasks->c[v]) / (double)cost;
-    return (tsr_md_position){v, tasks->q[v] + (int64_t)(share * (double)entries)};
+    return (tsr_md_position){v, tsr_offset_at(tasks->q, v) + (int64_t)(share * (double)entries)};
 }

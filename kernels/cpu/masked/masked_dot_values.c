@@ -76,9 +76,10 @@ static bool sorted(const tsr_md_job *job)
 static int64_t listed(const tsr_md_job *job, int64_t v, int64_t most)
 {
     int64_t sum = 0;
-    for (int64_t e = job->m.p[v]; e < job->m.p[v + 1] && sum < most; e++) {
+    const int64_t end = tsr_md_start(&job->m, v + 1);
+    for (int64_t e = tsr_md_start(&job->m, v); e < end && sum < most; e++) {
         const int64_t list = tsr_md_vector(&job->b, mask_column(job, e));
-        sum += list < 0 ? 0 : job->b.p[list + 1] - job->b.p[list];
+        sum += list < 0 ? 0 : tsr_md_entries(&job->b, list);
     }
     return sum;
 }
@@ -124,8 +125,9 @@ static void fill_mirror(walker *w, const place *from, bool found)
 {
     const tsr_md_job *job = w->job;
     const tsr_md_vectors *m = &job->m;
-    const int64_t v = tsr_md_vector(m, from->c), at = v < 0 ? -1 : tsr_md_lower_bound(m->i, m->wide, m->p[v], m->p[v + 1], from->r);
-    if (at < 0 || at == m->p[v + 1] || at == from->e || mask_column(job, at) != from->r || !tsr_md_passes(job, at))
+    const int64_t v = tsr_md_vector(m, from->c), stop = v < 0 ? 0 : tsr_md_start(m, v + 1);
+    const int64_t at = v < 0 ? stop : tsr_md_lower_bound(m->i, m->wide, tsr_md_start(m, v), stop, from->r);
+    if (at == stop || at == from->e || mask_column(job, at) != from->r || !tsr_md_passes(job, at))
         return;
     w->unfilled--;
     memcpy((char *)job->x + (size_t)at * job->size, (const char *)job->x + (size_t)from->e * job->size, job->size);
@@ -177,9 +179,9 @@ static void ask_ahead(const tsr_md_job *job, int64_t e)
     const int64_t last = job->m.nvals - 1;
     if (b->h)
         return;
-    __builtin_prefetch(&b->p[mask_column(job, e + AHEAD < last ? e + AHEAD : last)]);
+    tsr_offset_fetch(b->p, mask_column(job, e + AHEAD < last ? e + AHEAD : last));
     const int64_t near = mask_column(job, e + NEAR < last ? e + NEAR : last);
-    const char *list = (const char *)b->i + (size_t)b->p[near] * (b->wide ? 8 : 4);
+    const char *list = (const char *)b->i + (size_t)tsr_md_start(b, near) * (b->wide ? 8 : 4);
     __builtin_prefetch(list);
     __builtin_prefetch(list + LINE);
 }
@@ -190,7 +192,7 @@ static void walk_row(walker *w, int64_t v, int64_t begin, int64_t end)
     const tsr_md_job *job = w->job;
     place at = {.r = mask_row(job, v)};
     at.row = tsr_md_vector(&job->a, at.r);
-    if (at.row < 0 || job->a.p[at.row] == job->a.p[at.row + 1])
+    if (at.row < 0 || !tsr_md_entries(&job->a, at.row))
         return;
     const tsr_md_layout *layout = layout_of(w, v, tsr_md_list_of(&job->a, at.row));
     for (at.e = begin; at.e < end; at.e++) {
@@ -209,10 +211,12 @@ static void walk_row(walker *w, int64_t v, int64_t begin, int64_t end)
 static void walk(walker *w, int64_t begin, int64_t end)
 {
     const tsr_md_vectors *m = &w->job->m;
-    for (int64_t v = tsr_first_at_least(m->p + 1, m->nvec, begin + 1); v < m->nvec && m->p[v] < end; v++) {
-        const int64_t from = m->p[v] > begin ? m->p[v] : begin, to = m->p[v + 1] < end ? m->p[v + 1] : end;
+    int64_t from = begin;
+    for (int64_t v = tsr_vector_of(m->p, m->nvec, begin); from < end; v++) {
+        const int64_t stop = tsr_md_start(m, v + 1), to = stop < end ? stop : end;
         if (from < to)
             walk_row(w, v, from, to);
+        from = to;
     }
 }
 

@@ -70,7 +70,7 @@ bool tsr_md_may_mark(const tsr_md_job *job)
 
 void tsr_md_set_marks(uint8_t *restrict mark, const tsr_md_vectors *v, int64_t vector, uint8_t value)
 {
-    const int64_t begin = v->p[vector], end = v->p[vector + 1];
+    const int64_t begin = tsr_md_start(v, vector), end = tsr_md_start(v, vector + 1);
     const int64_t *wide = v->i;
     const uint32_t *narrow = v->i;
     if (v->wide)
