@@ -217,6 +217,7 @@ test_case make_case(rng *r, tsr_op op, tsr_semiring s, int size)
     test_case c;
     for (;;) {
         case_make(&c, r, op, s, size);
+        case_narrow(&c, r);
         if (!tsr_is_masked(c.product.op) || !c.product.mask.jumbled)
             return c;
         case_free(&c);
@@ -244,6 +245,7 @@ test_case make_plus_times(rng *r, tsr_type type, int size)
     test_case c;
     for (;;) {
         case_make(&c, r, TSR_OP_SPMM, (tsr_semiring){type, TSR_ADD_PLUS, TSR_MUL_TIMES}, size);
+        case_narrow(&c, r);
         if (c.product.m > 0 && c.product.n > 1 && c.product.k > 0 && c.product.a.nvals > 0)
             return c;
         case_free(&c);

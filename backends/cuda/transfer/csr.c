@@ -35,15 +35,19 @@ static void fill_offsets(void *staging, const void *source, int64_t first, int64
 {
     const tsr_view *v = source;
     int64_t *to = staging;
-    if (!v->h) {
+    if (!v->h && !v->narrow_offsets) {
         memcpy(to, v->p + first, (size_t)(last - first) * sizeof *to);
         return;
     }
+    for (int64_t vector = first; !v->h && vector < last; vector++)
+        to[vector - first] = tsr_view_start(v, vector);
+    if (!v->h)
+        return;
     int64_t low = tsr_cuda_find_name(v->h, v->nvec, first);
     for (int64_t vector = first; vector < last; vector++) {
         while (low < v->nvec && v->h[low] < vector)
             low++;
-        to[vector - first] = v->p[low];
+        to[vector - first] = tsr_view_start(v, low);
     }
 }
 
@@ -88,7 +92,7 @@ tsr_status tsr_cuda_csr_upload_values(tsr_cuda_csr *csr, const tsr_view *v, int 
 /* One entry in each vector: the device counts. */
 static tsr_status upload_offsets(tsr_cuda_csr *csr, const tsr_view *v, int nthreads, int64_t *moved)
 {
-    if (!v->h && v->nvals == csr->nrows && tsr_cuda_counts_up(v->p, v->nvals, nthreads))
+    if (!v->h && v->nvals == csr->nrows && tsr_cuda_counts_up(tsr_offsets_of(v), v->nvals, nthreads))
         return tsr_cuda_number_offsets(csr->p, csr->nrows + 1, tsr_cuda.compute);
     return tsr_cuda_host_copy(csr->p, csr->nrows + 1, sizeof *csr->p, fill_offsets, v, nthreads, moved);
 }

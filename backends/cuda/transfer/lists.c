@@ -68,6 +68,15 @@ static bool same_places(const void *numbers, int64_t first, int64_t last)
     return differ == 0;
 }
 
+static bool same_narrow_places(const void *numbers, int64_t first, int64_t last)
+{
+    const uint32_t *p = numbers;
+    uint32_t differ = 0;
+    for (int64_t k = first; k < last; k++)
+        differ |= p[k] ^ (uint32_t)k;
+    return differ == 0;
+}
+
 /* The first piece tells most lists apart. */
 static bool all_same(same_fn same, const void *numbers, int64_t count, int nthreads)
 {
@@ -81,9 +90,10 @@ static bool all_same(same_fn same, const void *numbers, int64_t count, int nthre
     return well;
 }
 
-bool tsr_cuda_counts_up(const int64_t *p, int64_t count, int nthreads)
+bool tsr_cuda_counts_up(tsr_offsets p, int64_t count, int nthreads)
 {
-    return count >= TSR_CUDA_LIST_LEAST && p[count] == count && all_same(same_places, p, count + 1, nthreads);
+    return count >= TSR_CUDA_LIST_LEAST && tsr_offset_at(p, count) == count &&
+           all_same(p.narrow ? same_narrow_places : same_places, p.list, count + 1, nthreads);
 }
 
 static bool copy_kept(uint32_t *list, const void *numbers, uint8_t index_size, int64_t count, int nthreads)

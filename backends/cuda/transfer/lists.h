@@ -5,6 +5,7 @@
 #define TSR_CUDA_TRANSFER_LISTS_H
 
 #include "backends/cuda/device/context.h"
+#include "src/base/types.h"
 
 /* places->list as 32-bit numbers, queued on `compute` when it returns; *moved grows.  A copy is kept if one of that length was asked for below. */
 tsr_status tsr_cuda_list_upload(uint32_t *list, const tsr_indices *places, int nthreads, int64_t *moved);
@@ -13,7 +14,7 @@ tsr_status tsr_cuda_list_upload(uint32_t *list, const tsr_indices *places, int n
 bool tsr_cuda_list_again(uint32_t *list, const void *numbers, uint8_t index_size, int64_t count, int nthreads);
 
 /* Is p[k] = k, k <= count?  Nobody needs to upload that. */
-bool tsr_cuda_counts_up(const int64_t *p, int64_t count, int nthreads);
+bool tsr_cuda_counts_up(tsr_offsets p, int64_t count, int nthreads);
 
 /* What is kept is freed; false: nothing is. */
 bool tsr_cuda_list_drop(void);
