@@ -42,8 +42,8 @@ typedef struct tsr_view {
     bool iso;
     bool jumbled;
     uint8_t index_size; /* bytes of one element of i: 4 (uint32_t) or 8 (int64_t) */
-    bool narrow_offsets; /* elements of p are uint32_t: of what the CPU backend is given, A of an SPMV, the operands of sparse times sparse, and
-                          * what is no product; a device is never given such */
+    bool narrow_offsets; /* elements of p are uint32_t, whatever i has: of matrices of GraphBLAS 10, never of native ones
+                          * and of representations */
     int64_t nrows, ncols;
     int64_t nvec;  /* vectors stored: rows or columns; the number present if hypersparse */
     int64_t vlen;  /* length of each vector */

@@ -7,7 +7,6 @@
 #include "src/engine/call/report.h"
 #include "src/engine/engine.h"
 #include "src/engine/product/decide.h"
-#include "src/engine/product/operands.h"
 #include "src/engine/product/product.h"
 #include "src/engine/product/savings.h"
 #include "src/runtime/backends.h"
@@ -136,7 +135,7 @@ static bool compute(tsr_call *call)
 {
     const tsr_operation *operation = call->operation;
     tsr_settlement settled = TSR_HAND_OVER;
-    const bool reserved = tsr_operands_widen(call) && (!operation->reserve || operation->reserve(call));
+    const bool reserved = !operation->reserve || operation->reserve(call);
     if (reserved && operation->may_wait && tsr_config_get()->defer && call->door->may_wait(call) && tsr_call_defer(call))
         return true;
     tsr_status status = reserved ? run(call, &settled) : TSR_OUT_OF_MEMORY;

@@ -14,9 +14,9 @@
 
 /* ---- the host's objects ---- */
 
-static bool view(tsr_view *v, void *handle, tsr_copies *copies)
+static bool view(tsr_view *v, void *handle)
 {
-    return tsr_match_contents(v, handle, copies) && tsr_match_object_type(&v->type, handle);
+    return tsr_match_view(v, handle) && tsr_match_object_type(&v->type, handle);
 }
 
 static bool held(tsr_view *v, void *handle, tsr_copies *copies)

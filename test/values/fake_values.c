@@ -7,6 +7,7 @@
 
 #include "fake_values.h"
 #include "kernels/kernels.h"
+#include "src/base/types.h"
 #include "src/runtime/backends.h"
 
 TSR_PUBLIC const tsr_backend *tsr_backend_init(const tsr_backend_options *options);
@@ -89,7 +90,7 @@ static fake_value *spread(const tsr_view *view, int64_t *bytes_moved)
     const uint32_t *narrow = view->i;
     const int64_t *wide = view->i;
     for (int64_t k = 0; k < view->nvec; k++)
-        for (int64_t e = view->p[k]; e < view->p[k + 1]; e++) {
+        for (int64_t e = tsr_view_start(view, k); e < tsr_view_start(view, k + 1); e++) {
             int64_t at = (view->h ? view->h[k] : k) * view->vlen + (view->index_size == 4 ? narrow[e] : wide[e]);
             memcpy((char *)v->x + (size_t)at * size, (const char *)view->x + (view->iso ? 0 : (size_t)e * size), size);
             v->b[at] = 1;

@@ -115,8 +115,8 @@ typedef struct tsr_door {
 
     /* ---- the host's objects ---- */
     void (*inspect)(const void *handle);         /* what is pending of it is finished */
-    bool (*view)(tsr_view *view, void *handle, tsr_copies *copies); /* after that; sorts.  NULL copies: perhaps without p and h */
-    bool (*held)(tsr_view *view, void *handle, tsr_copies *copies); /* the same, but narrow offsets stay so */
+    bool (*held)(tsr_view *view, void *handle, tsr_copies *copies); /* after that; sorts.  Narrow offsets stay so */
+    bool (*view)(tsr_view *view, void *handle);  /* the same, perhaps without p and h */
     bool (*shape)(tsr_shape *shape, void *handle, bool vector);
     unsigned (*form)(const void *handle);        /* how it is held: 1 << TSR_SPARSE …; 0: no object */
     bool (*form_waits)(const void *handle);      /* … and the host makes a bitmap of it before it is read there */
@@ -164,7 +164,6 @@ typedef struct tsr_operation {
     void (*drop)(struct tsr_call *call);      /* what is left on the device */
     void (*describe)(char *text, size_t size, const struct tsr_call *call);
     const char *kernel;                       /* for the trace; NULL: whoever runs it reports */
-    bool reads_narrow;                        /* the CPU reads offsets of either width, of all operands */
     bool may_wait;                            /* it can run later, from a copy of the call (TESSERA_DEFER) */
 } tsr_operation;
 

@@ -68,7 +68,7 @@ bool tsr_object_inspect(tsr_object *object, const tsr_door *door, void *handle, 
 {
     *object = (tsr_object){.handle = handle, .given = true};
     if (on_host)
-        return door->view(&object->view, handle, &object->copies);
+        return door->held(&object->view, handle, &object->copies);
     if (door->is_lost(handle))
         return false;
     object->array = door->array(handle);
@@ -77,7 +77,7 @@ bool tsr_object_inspect(tsr_object *object, const tsr_door *door, void *handle, 
         return true;
     }
     door->inspect(handle);
-    return door->view(&object->view, handle, &object->copies);
+    return door->held(&object->view, handle, &object->copies);
 }
 
 void tsr_object_release(tsr_object *object)

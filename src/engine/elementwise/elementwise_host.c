@@ -130,7 +130,7 @@ static bool reuse_arrays(tsr_call *call)
 {
     const tsr_elementwise *e = &call->update;
     tsr_view c;
-    if (e->door->form(e->given.C) != 1u << (e->full ? TSR_FULL : TSR_BITMAP) || !e->door->view(&c, e->given.C, NULL) || c.iso)
+    if (e->door->form(e->given.C) != 1u << (e->full ? TSR_FULL : TSR_BITMAP) || !e->door->view(&c, e->given.C) || c.iso)
         return false;
     if (e->full)
         call->of.host.arrays.z = (void *)(uintptr_t)c.x;

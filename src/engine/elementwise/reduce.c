@@ -104,7 +104,7 @@ static void plan_accum(tsr_call *call)
     tsr_type type;
     call->through_t = g->accum;
     call->add_c = g->accum && call->door->form(g->C) == 1u << TSR_FULL && call->door->accumulator(&op, &type, g->accum) &&
-                  op == TSR_EWISE_PLUS && type == call->of.sums.type && type != TSR_BOOL && call->door->view(&call->c, g->C, NULL);
+                  op == TSR_EWISE_PLUS && type == call->of.sums.type && type != TSR_BOOL && call->door->view(&call->c, g->C);
 }
 
 static const char *resolve_host_rows(tsr_call *call)
@@ -115,7 +115,7 @@ static const char *resolve_host_rows(tsr_call *call)
     tsr_view a;
     if (g->M || call->mod.mask_comp || g->C == g->A || sums->op == TSR_REDUCE_ANY || !call->door->shape(&c, g->C, true) || c.type != sums->type)
         return "C has a mask or another type";
-    if (!call->door->view(&a, g->A, NULL) || !take_host_rows(sums, &a, call->mod.tran0) || c.nrows != sums->vectors)
+    if (!call->door->view(&a, g->A) || !take_host_rows(sums, &a, call->mod.tran0) || c.nrows != sums->vectors)
         return "the matrix does not fit";
     const double elements = (double)sums->vectors * (double)sums->length;
     if (elements < TSR_EWISE_LEAST && !tsr_config_forces_cpu())

@@ -88,65 +88,6 @@ bool tsr_operands_kept(const tsr_call *call, const tsr_backend *backend)
     return kept;
 }
 
-/* ---- offsets ---- */
-
-enum { VIEWS = 4 }; /* of a call, A last */
-
-static bool widen(tsr_view *v, tsr_copies *copies)
-{
-    const int64_t *wide = v->narrow_offsets ? tsr_copies_widen(copies, (const void *)v->p, v->nvec + 1) : v->p;
-    v->p = wide ? wide : v->p;
-    v->narrow_offsets = v->narrow_offsets && !wide;
-    return !v->narrow_offsets;
-}
-
-/* Views of the same offsets (p) stay so. */
-static void share(tsr_view *const views[], const int64_t *p, const int64_t *wide)
-{
-    for (int k = 0; k < VIEWS; k++)
-        if (views[k]->narrow_offsets && views[k]->p == p) {
-            views[k]->p = wide;
-            views[k]->narrow_offsets = false;
-        }
-}
-
-/* The first `count` of them. */
-static bool widen_all(tsr_view *const views[], int count, tsr_copies *copies)
-{
-    bool done = true;
-    for (int k = 0; done && k < count; k++) {
-        const int64_t *narrow = views[k]->p;
-        done = widen(views[k], copies);
-        share(views, narrow, views[k]->p);
-    }
-    return done;
-}
-
-static bool reads_narrow_all(const tsr_call *call)
-{
-    return call->operation && call->operation->reads_narrow; /* a native call has none */
-}
-
-/* The CPU takes offsets of either width in some products: of A in SpMV, of all operands in some operations. */
-static bool reads_narrow_a(const tsr_call *call, const tsr_backend *backend)
-{
-    return backend == tsr_backend_cpu() && (reads_narrow_all(call) || call->product.op == TSR_OP_SPMV);
-}
-
-bool tsr_operands_widen(tsr_call *call)
-{
-    tsr_product *p = &call->product;
-    tsr_view *const views[VIEWS] = {&p->mask, &call->sparse, &p->b, &p->a};
-    const tsr_backend *backend = call->decision.backend;
-    const bool reads_narrow = reads_narrow_a(call, backend);
-    if (reads_narrow && reads_narrow_all(call))
-        return true;
-    if (!p->mask.narrow_offsets && !call->sparse.narrow_offsets && !p->b.narrow_offsets && !p->a.narrow_offsets)
-        return true;
-    const bool a_stays = reads_narrow || (call->decision.build_a && call->a.record) || (backend && tsr_operands_kept(call, backend));
-    return widen_all(views, a_stays ? VIEWS - 1 : VIEWS, &call->a.copies);
-}
-
 /* ---- bitmaps ---- */
 
 bool tsr_operands_compress(tsr_view *v, tsr_copies *copies, int nthreads)
@@ -180,9 +121,7 @@ tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const ts
     const bool sparse_b = tsr_is_compressed(&ready->b);
     /* A full A, of SDDMM, is never in a slot: the mask alone may be. */
     held->kept = !all && ready->a_slot && tsr_is_compressed(&ready->a) && !ready->a.iso && !(sparse_b && ready->b.iso) && d->backend->holds(ready);
-    if (!held->kept && !reads_narrow_a(call, d->backend) && !widen(&ready->a, &held->copies))
-        status = TSR_OUT_OF_MEMORY;
-    if (status == TSR_OK && !held->kept)
+    if (!held->kept)
         status = cast_operand(&ready->a, type, tsr_reads_a(ready), &held->a_iso, &held->a_cast, ready->nthreads);
     if (status == TSR_OK && !(held->kept && sparse_b))
         status = cast_operand(&ready->b, type, tsr_reads_b(ready), &held->b_iso, &held->b_cast, ready->nthreads);
@@ -197,6 +136,5 @@ void tsr_operands_release(tsr_operands *held)
     release_slots(held->slots);
     free(held->a_cast);
     free(held->b_cast);
-    tsr_copies_free(&held->copies);
     *held = (tsr_operands){0};
 }

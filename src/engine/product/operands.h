@@ -13,7 +13,6 @@ typedef struct tsr_operands {
     tsr_rep *a_rep;
     tsr_cache_entry *slots[3];   /* of A, B and the mask */
     bool kept;            /* the backend holds A (and B and the mask of a masked product): its values were not cast */
-    tsr_copies copies;    /* of A's offsets */
     void *a_cast, *b_cast; /* converted values; NULL = none */
     union { uint64_t u; double d; } a_iso, b_iso; /* converted iso values */
 } tsr_operands;
@@ -22,9 +21,6 @@ typedef struct tsr_operands {
  * d asks for.  Values of sparse operands that the backend holds are left as they are, unless `all`.  On error nothing is
  * held (release is still allowed). */
 tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const tsr_call *call, const tsr_decision *d, bool all);
-
-/* Offsets become what the kernels of the product read; A's wait for tsr_operands_prepare where a representation stands for it.  False: out of memory. */
-bool tsr_operands_widen(tsr_call *call);
 
 /* A bitmap of the host, of at least one place, becomes sparse, in copies.  False: out of memory, it is as it was. */
 bool tsr_operands_compress(tsr_view *v, tsr_copies *copies, int nthreads);

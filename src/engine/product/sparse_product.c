@@ -405,4 +405,4 @@ static void describe(char *text, size_t size, const tsr_call *call)
 }
 
 const tsr_operation tsr_sparse_product_operation = {.resolve = resolve, .decide = tsr_sparse_product_decide, .run = run, .settle = settle,
-                                                    .use = use, .drop = drop, .describe = describe, .kernel = "spgemm", .reads_narrow = true};
+                                                    .use = use, .drop = drop, .describe = describe, .kernel = "spgemm"};

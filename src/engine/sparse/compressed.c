@@ -31,7 +31,7 @@ bool tsr_compressed_inspect(tsr_object *object, const tsr_door *door, void *A)
     if (tsr_object_take_compressed(object, door, A))
         return true;
     door->inspect(A);
-    return tsr_held_in_lists(door, A) && door->view(&object->view, A, &object->copies);
+    return tsr_held_in_lists(door, A) && door->held(&object->view, A, &object->copies);
 }
 
 static bool inspect(tsr_call *call)

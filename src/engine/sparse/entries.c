@@ -30,17 +30,17 @@ static const tsr_view *pattern_of(const tsr_call *call)
 
 static bool is_taken(const tsr_view *v)
 {
-    return v->format == TSR_SPARSE && !v->narrow_offsets && v->x;
+    return v->format == TSR_SPARSE && v->x;
 }
 
-/* Seen without widening offsets: lists of other lengths, or one of 32 bits to be copied; ours have 64, so SuiteSparse moves fewer bytes. */
+/* Seen at once: lists of other lengths, or one of 32 bits to be copied; ours have 64, so SuiteSparse moves fewer bytes. */
 static bool is_hopeless(const tsr_call *call)
 {
     const tsr_arguments *g = &call->given;
     tsr_view a, b;
     if (g->A && g->B)
-        return call->door->view(&a, g->A, NULL) && call->door->view(&b, g->B, NULL) && a.nvals != b.nvals;
-    return !g->accum && call->door->view(&a, g->A ? g->A : g->B, NULL) && a.index_size == 4;
+        return call->door->view(&a, g->A) && call->door->view(&b, g->B) && a.nvals != b.nvals;
+    return !g->accum && call->door->view(&a, g->A ? g->A : g->B) && a.index_size == 4;
 }
 
 static bool is_one(const tsr_view *v, bool given)
@@ -62,13 +62,23 @@ static bool makes_one_value(const tsr_call *call, const tsr_view *a, const tsr_v
     }
 }
 
-/* Results of ours have indices of 64 bits, and C is one from the second call on. */
+static tsr_index_list offsets_of(const tsr_view *v)
+{
+    return (tsr_index_list){v->p, v->narrow_offsets ? sizeof(uint32_t) : sizeof *v->p};
+}
+
+static tsr_index_list indices_of(const tsr_view *v)
+{
+    return (tsr_index_list){v->i, v->index_size};
+}
+
+/* Results of ours may have integers of 64 bits, and C is one from the second call on. */
 static bool same_pattern(const tsr_view *a, const tsr_view *b, int nthreads)
 {
-    const tsr_index_list p = {a->p, sizeof *a->p}, q = {b->p, sizeof *b->p}, i = {a->i, a->index_size}, j = {b->i, b->index_size};
     if (a->nrows != b->nrows || a->ncols != b->ncols || a->by_col != b->by_col || a->nvals != b->nvals || a->jumbled || b->jumbled)
         return false;
-    return tsr_same_indices(p, q, vectors_of(a) + 1, nthreads) && tsr_same_indices(i, j, a->nvals, nthreads);
+    return tsr_same_indices(offsets_of(a), offsets_of(b), vectors_of(a) + 1, nthreads) &&
+           tsr_same_indices(indices_of(a), indices_of(b), a->nvals, nthreads);
 }
 
 static bool fits_c(tsr_call *call, const tsr_view *a)
@@ -173,7 +183,7 @@ static tsr_status run(tsr_call *call)
 {
     const tsr_view *a = pattern_of(call);
     const int nthreads = tsr_pass_threads(a->nvals, call->mod.nthreads);
-    copy(call->arrays.p, false, a->p, sizeof *a->p, vectors_of(a) + 1, nthreads);
+    copy(call->arrays.p, false, a->p, offsets_of(a).size, vectors_of(a) + 1, nthreads);
     copy(call->arrays.i, call->arrays.narrow, a->i, a->index_size, a->nvals, nthreads);
     tsr_engine_ewise(&call->of.host, nthreads);
     return TSR_OK;

@@ -315,7 +315,7 @@ static void *own_array(const tsr_call *call)
 {
     tsr_view c;
     void *C = call->given.C;
-    if (call->through_t || C == call->given.A || call->door->form(C) != 1u << TSR_FULL || !call->door->view(&c, C, NULL) || c.iso)
+    if (call->through_t || C == call->given.A || call->door->form(C) != 1u << TSR_FULL || !call->door->view(&c, C) || c.iso)
         return NULL;
     return (void *)(uintptr_t)c.x;
 }
