@@ -233,12 +233,13 @@ TSR_PUBLIC tsr_status tsr_sparse_create_bsr(tsr_sparse **out, int64_t nrows, int
 TSR_PUBLIC tsr_status tsr_sparse_size(const tsr_sparse *a, int64_t *nrows, int64_t *ncols, int64_t *nvals);
 
 /* The caller changed the values he gave (no TSR_COPY): everything built from them is dropped, and made again by the next execution, which
- * waits for that.  Values in device memory are copied again, after what is on the device's streams.  Exclusive.
- * TSR_INVALID_VALUE: a is NULL, or holds copies.  TSR_INTERNAL_ERROR: the device failed. */
+ * waits for that, but for plans in device memory whose kernel is csr: from then on they read values of the semiring's type, held by row, indices
+ * ascending, where they are in device memory, in the order of the stream, and do not wait.  Exclusive.
+ * TSR_INVALID_VALUE: a is NULL, or holds copies. */
 TSR_PUBLIC tsr_status tsr_sparse_values_changed(tsr_sparse *a);
 
 /* The same for values at another place, of the type and in the memory of those before, which are looked at from now on.  Exclusive.
- * TSR_INVALID_VALUE: a or values is NULL, a holds copies, or was made without values.  TSR_INTERNAL_ERROR: the device failed. */
+ * TSR_INVALID_VALUE: a or values is NULL, a holds copies, or was made without values. */
 TSR_PUBLIC tsr_status tsr_sparse_set_values(tsr_sparse *a, const void *values);
 
 /* What the matrix will be used for: products `op` with n columns of B (inner size of X and Y for SDDMM), expected_calls

@@ -147,6 +147,7 @@ static tsr_status run_with_values(const batch *b, int64_t further, const tsr_den
     } else if (copy) {
         status = tsr_native_download(copy, (const char *)a.device_values + (size_t)further * size, (size_t)a.view.nvals * size);
     }
+    a.stale = false;
     a.view.x = copy ? copy : (void *)((uintptr_t)a.view.x + (size_t)further * size);
     if (status == TSR_OK) {
         status = run_on(b, &a, first, second);

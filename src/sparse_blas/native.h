@@ -20,6 +20,7 @@ struct tsr_sparse {
     tsr_hint hints[TSR_OP_COUNT];
     bool copied;
     const void *device_values; /* the caller's, in device memory, of which owned_values is a copy; NULL: there are none */
+    _Atomic bool stale;        /* the copy is older (tsr_native_refresh) */
     unsigned changes;          /* of values */
     void *owned_offsets, *owned_indices, *owned_values; /* NULL: the caller's */
     union { uint64_t u[2]; double d; float f; } one;    /* the value of a pattern's entries */
@@ -53,6 +54,9 @@ void tsr_native_count_from_0(void *indices, size_t size, int64_t count, int base
 
 /* Of indices in range that count from base: no vector has one of them twice. */
 tsr_status tsr_native_check_repeats(const tsr_view *v, int base);
+
+/* Values in host memory that are about to be read become those of the device.  Any thread. */
+tsr_status tsr_native_refresh(const tsr_sparse *a);
 
 /* Threads that a call may use. */
 int tsr_native_threads(void);

@@ -79,7 +79,11 @@ static tsr_status prepare(tsr_native_device *d, const tsr_plan *plan, tsr_sparse
     if (call.expected_calls == 0) {
         call.expected_calls = unknown_calls;
     }
-    tsr_status status = tsr_operands_prepare(&held, &ready, &call, &decision, true);
+    tsr_status status = tsr_native_refresh(a);
+    if (status != TSR_OK) {
+        return status;
+    }
+    status = tsr_operands_prepare(&held, &ready, &call, &decision, true);
     if (status == TSR_OK && (!ready.kernel || !*ready.kernel)) {
         ready.kernel = plan->kernel;
     }
@@ -227,6 +231,26 @@ static tsr_device_operands operands_of(const tsr_plan *plan, tsr_complex alpha, 
                                  .stream = stream};
 }
 
+/* A's values where the caller has them. */
+static bool has_values(const tsr_plan *plan, const tsr_sparse *a)
+{
+    return a->device_values && a->view.type == plan->call.product.semiring.type;
+}
+
+/* Values that have changed since the plan was made, by the kernel that reads the caller's.  TSR_DECLINED: it is not the plan's, or cannot. */
+static tsr_status queue_changed(const tsr_plan *plan, tsr_complex alpha, const tsr_sparse *a, const tsr_dense *b, tsr_complex beta, const tsr_dense *c,
+                                void *stream)
+{
+    const tsr_native_device *d = plan->device;
+    const bool changed = atomic_load_explicit(&d->made_of, memory_order_acquire) != a->changes;
+    if (!changed || !has_values(plan, a) || !d->spmm.prepared || strcmp(d->spmm.kernel, "csr") != 0) {
+        return TSR_DECLINED;
+    }
+    tsr_device_operands operands = operands_of(plan, alpha, b, beta, c, stream);
+    operands.values = a->device_values;
+    return d->gpu->device->run(&d->spmm, &operands);
+}
+
 static tsr_status queue(const tsr_plan *plan, tsr_complex alpha, const tsr_dense *b, tsr_complex beta, const tsr_dense *c,
                         const tsr_epilogue *epilogue, void *stream)
 {
@@ -264,12 +288,12 @@ tsr_status tsr_native_execute_on_device(const tsr_plan *plan, tsr_complex alpha,
     }
     const bool traced = tsr_trace_wanted();
     const double began = traced ? tsr_engine_clock_ms() : 0;
-    tsr_status status = renew(plan, a);
+    tsr_status status = epilogue ? TSR_DECLINED : queue_changed(plan, alpha, a, b, beta, c, stream);
     if (status == TSR_DECLINED) {
-        return tsr_native_execute_through_host(plan, alpha, a, b, beta, c, epilogue, stream);
-    }
-    if (status == TSR_OK) {
-        status = queue(plan, alpha, b, beta, c, epilogue, stream);
+        status = renew(plan, a);
+        if (status == TSR_OK) {
+            status = queue(plan, alpha, b, beta, c, epilogue, stream);
+        }
     }
     if (status == TSR_DECLINED) {
         return tsr_native_execute_through_host(plan, alpha, a, b, beta, c, epilogue, stream);
@@ -278,12 +302,6 @@ tsr_status tsr_native_execute_on_device(const tsr_plan *plan, tsr_complex alpha,
         report(plan, tsr_engine_clock_ms() - began);
     }
     return status == TSR_OK ? status : device_failed(status);
-}
-
-/* A's values of the first product where each has its own. */
-static bool has_values(const tsr_plan *plan, const tsr_sparse *a)
-{
-    return a->device_values && a->view.type == plan->call.product.semiring.type;
 }
 
 tsr_status tsr_native_batch_on_device(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,

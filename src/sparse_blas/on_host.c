@@ -122,6 +122,10 @@ static run begin(const tsr_plan *plan, double alpha, double beta)
 tsr_status tsr_native_execute_on_host(const tsr_plan *plan, tsr_complex by, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
                                       const tsr_dense *c)
 {
+    tsr_status status = tsr_native_refresh(a);
+    if (status != TSR_OK) {
+        return status;
+    }
     if (tsr_native_is_complex(plan)) {
         return tsr_native_execute_complex(plan, by, a, b, beta, c);
     }
@@ -134,7 +138,7 @@ tsr_status tsr_native_execute_on_host(const tsr_plan *plan, tsr_complex by, tsr_
     tsr_widened wide;
     tsr_dense read = *b;
     read.data = alpha != 0 ? b->data : NULL;
-    tsr_status status = tsr_native_widen(&wide, &read);
+    status = tsr_native_widen(&wide, &read);
     if (status != TSR_OK) {
         return status;
     }

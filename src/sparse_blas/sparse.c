@@ -1,5 +1,7 @@
 /* Sparse matrices of the native door: checked views or copies of the caller's arrays.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -294,18 +296,31 @@ tsr_status tsr_sparse_size(const tsr_sparse *a, int64_t *nrows, int64_t *ncols, 
     return TSR_OK;
 }
 
-/* From device memory, if they are there. */
-static tsr_status take_changed_values(tsr_sparse *a, const void *device_values)
+tsr_status tsr_native_refresh(const tsr_sparse *constant)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    tsr_sparse *a = (tsr_sparse *)(uintptr_t)constant;
+    tsr_status status = TSR_OK;
+    if (!atomic_load_explicit(&a->stale, memory_order_acquire)) {
+        return status;
+    }
+    pthread_mutex_lock(&lock);
+    if (atomic_load_explicit(&a->stale, memory_order_relaxed)) {
+        status = tsr_native_download(a->owned_values, a->device_values, (size_t)a->view.nvals * tsr_type_size(a->view.type));
+        if (status == TSR_OK) {
+            atomic_store_explicit(&a->stale, false, memory_order_release);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+static tsr_status take_changed_values(tsr_sparse *a)
 {
     if (a->copied) {
         return tsr_native_fail(TSR_INVALID_VALUE, "a holds copies of its arrays, which do not change");
     }
-    if (device_values) {
-        tsr_status status = tsr_native_download(a->owned_values, device_values, (size_t)a->view.nvals * tsr_type_size(a->view.type));
-        if (status != TSR_OK) {
-            return status;
-        }
-    }
+    atomic_store_explicit(&a->stale, a->device_values && a->view.nvals > 0, memory_order_release);
     a->changes++;
     tsr_record_invalidate(a->record);
     tsr_record_invalidate(a->transposed);
@@ -314,7 +329,7 @@ static tsr_status take_changed_values(tsr_sparse *a, const void *device_values)
 
 tsr_status tsr_sparse_values_changed(tsr_sparse *a)
 {
-    return a ? take_changed_values(a, a->device_values) : tsr_native_null("a");
+    return a ? take_changed_values(a) : tsr_native_null("a");
 }
 
 tsr_status tsr_sparse_set_values(tsr_sparse *a, const void *values)
@@ -328,7 +343,7 @@ tsr_status tsr_sparse_set_values(tsr_sparse *a, const void *values)
     if (a->view.iso) {
         return tsr_native_fail(TSR_INVALID_VALUE, "a was made without values");
     }
-    tsr_status status = take_changed_values(a, a->device_values ? values : NULL);
+    tsr_status status = take_changed_values(a);
     if (status == TSR_OK) {
         *(a->device_values ? &a->device_values : &a->view.x) = values;
     }

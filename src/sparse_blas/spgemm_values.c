@@ -66,10 +66,11 @@ static tsr_status fetch_values(tsr_spgemm_ready *r, tsr_view *v, const void *dev
     return bytes ? tsr_native_download(to, device_values, bytes) : TSR_OK;
 }
 
-static tsr_status take(tsr_spgemm_ready *r, tsr_view *v, const tsr_sparse *a, bool fetch, bool conjugated, uint64_t *one)
+/* fetch: from the device, whether somebody said that they have changed or not; refresh: if somebody has. */
+static tsr_status take(tsr_spgemm_ready *r, tsr_view *v, const tsr_sparse *a, bool fetch, bool refresh, bool conjugated, uint64_t *one)
 {
     v->x = a->view.x;
-    tsr_status status = fetch ? fetch_values(r, v, a->device_values) : TSR_OK;
+    tsr_status status = fetch ? fetch_values(r, v, a->device_values) : refresh ? tsr_native_refresh(a) : TSR_OK;
     if (status == TSR_OK)
         status = cast_values(r, v, one);
     return status == TSR_OK && conjugated ? conjugate_values(r, v) : status;
@@ -106,11 +107,11 @@ tsr_status tsr_spgemm_make_ready(tsr_spgemm_ready *r, const tsr_spgemm_plan *pla
     const bool fetch_a = direct && plan->a->device_values && !direct->a, fetch_b = direct && plan->b->device_values && !direct->b;
     tsr_status status = TSR_OK;
     if (reads_a)
-        status = take(r, &s->a, plan->a, fetch_a, plan->flags & TSR_SPGEMM_CONJUGATE_A, &r->ones[0]);
+        status = take(r, &s->a, plan->a, fetch_a, !direct, plan->flags & TSR_SPGEMM_CONJUGATE_A, &r->ones[0]);
     else
         ignore(&s->a, s->semiring.type);
     if (status == TSR_OK && reads_b)
-        status = take(r, &s->b, plan->b, fetch_b, plan->flags & TSR_SPGEMM_CONJUGATE_B, &r->ones[1]);
+        status = take(r, &s->b, plan->b, fetch_b, !direct, plan->flags & TSR_SPGEMM_CONJUGATE_B, &r->ones[1]);
     else if (!reads_b)
         ignore(&s->b, s->semiring.type);
     return status;

@@ -396,6 +396,16 @@ static void test_values_change(void **state)
     assert_int_equal(tsr_execute(t.plan, 1.0, t.a, &t.db, 0.0, &t.dc, NULL), TSR_OK);
     expect(1.0);
     check(&t);
+    /* csr reads them where they are; through the host they are those of the last time that somebody said so */
+    assert_non_null(strstr(tsr_plan_explain(t.plan), "cuda:csr"));
+    for (int e = 0; e < offsets[N]; e++) {
+        values[e] = (float)(e % 7);
+    }
+    const tsr_device_copy later = {elsewhere, values, sizeof values, sizeof values, sizeof values, 1, true, NULL};
+    assert_int_equal(device->copy(&later), TSR_OK);
+    assert_int_equal(tsr_execute(t.plan, 3.0, t.a, &t.db, 0.0, &t.dc, NULL), TSR_OK);
+    expect(3.0);
+    check(&t);
     drop(&t);
     device->release(elsewhere);
 }
