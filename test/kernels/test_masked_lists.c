@@ -1,6 +1,6 @@
-/* Masked dot products of which only the number of products counts, against counting them one by one: lengths around the blocks in which
- * lists are compared, lists far longer than others, products and masks that are symmetric or nearly so, indices and offsets of both widths, masks
- * with values and with empty rows, every instruction set.
+/* Masked dot products, of which only the number of products counts or their values are added, against going through pairs one by one: lengths
+ * around the blocks in which lists are compared, lists far longer than others, two that have more in common than is found at once, products and
+ * masks that are symmetric or nearly so, indices and offsets of both widths, masks with values and with empty rows, every instruction set.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/kernels.h"
 
@@ -8,18 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 300, K = 120, LONGEST = 26, MASKED = 40, ROUNDS = 60, HUB = 17, NEAR_FULL = 290, SPREAD = 64, MOST = N * 128 };
+enum { N = 300, K = 120, LONGEST = 26, MASKED = 40, ROUNDS = 60, HUB = 17, NEAR_FULL = 290, SPREAD = 64, COLUMNS = 600, MOST = N * 128 };
 
 /* Rows of ascending indices. */
 typedef struct lists {
-    int64_t p[N + 1], wide[MOST], h[N];
+    int64_t p[N + 1], wide[MOST], h[N], weight[MOST];
     uint32_t narrow[MOST], narrow_p[N + 1];
     int8_t value[MOST];
     int64_t nvec;
 } lists;
 
 static const tsr_semiring semirings[] = {{TSR_INT64, TSR_ADD_PLUS, TSR_MUL_PAIR}, {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_PAIR},
-                                         {TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR}};
+                                         {TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR},   {TSR_INT64, TSR_ADD_PLUS, TSR_MUL_TIMES},
+                                         {TSR_INT64, TSR_ADD_MIN, TSR_MUL_PLUS},  {TSR_INT64, TSR_ADD_MAX, TSR_MUL_FIRST}};
+enum { SEMIRINGS = sizeof semirings / sizeof *semirings };
 static enum { WIDE, NARROW, EITHER } offsets; /* of the operands */
 static uint64_t state;
 
@@ -44,6 +46,7 @@ static void fill_row(lists *l, int64_t v, int64_t n, int64_t columns)
         if (below(columns - c) < left) {
             l->wide[at] = c;
             l->narrow[at] = (uint32_t)c;
+            l->weight[at] = below(1000) - 500;
             l->value[at++] = (int8_t)(below(4) != 0);
             left--;
         }
@@ -79,6 +82,28 @@ static int64_t common(const lists *a, int64_t r, const lists *b, int64_t c)
     return count;
 }
 
+static tsr_view weighted(const lists *l, tsr_view v)
+{
+    v.type = TSR_INT64;
+    v.x = l->weight;
+    return v;
+}
+
+/* What entry (r, c) becomes. */
+static int64_t folded(tsr_semiring semiring, const lists *a, int64_t r, const lists *b, int64_t c)
+{
+    int64_t sum = semiring.add == TSR_ADD_PLUS ? 0 : semiring.add == TSR_ADD_MIN ? INT64_MAX : INT64_MIN;
+    for (int64_t s = a->p[r]; s < a->p[r + 1]; s++)
+        for (int64_t t = b->p[c]; t < b->p[c + 1]; t++) {
+            if (a->wide[s] != b->wide[t])
+                continue;
+            const int64_t x = a->weight[s], y = b->weight[t];
+            const int64_t z = semiring.mul == TSR_MUL_TIMES ? x * y : semiring.mul == TSR_MUL_PLUS ? x + y : semiring.mul == TSR_MUL_FIRST ? x : 1;
+            sum = semiring.add == TSR_ADD_PLUS ? sum + z : (semiring.add == TSR_ADD_MIN) == (z < sum) ? z : sum;
+        }
+    return sum;
+}
+
 /* One product as it should be; how often it is not. */
 static int check(const tsr_product *p, const lists *a, const lists *b, const lists *m)
 {
@@ -95,7 +120,7 @@ static int check(const tsr_product *p, const lists *a, const lists *b, const lis
             const int64_t expected = open ? common(a, p->mask.h ? m->h[v] : v, b, m->wide[e]) : 0;
             wrong += present[e] != (expected != 0);
             if (expected && p->semiring.type == TSR_INT64)
-                wrong += x[e] != expected;
+                wrong += x[e] != folded(p->semiring, a, p->mask.h ? m->h[v] : v, b, m->wide[e]);
             else if (expected && p->semiring.type == TSR_FP32)
                 wrong += ((float *)x)[e] != (float)expected;
             else if (expected)
@@ -111,9 +136,9 @@ static int round_of(int round)
     fill(&a, N, LONGEST, K);
     fill(&b, N, LONGEST, K);
     fill(&m, round & 2 ? N : N / 3, MASKED, N);
-    tsr_product p = {.op = TSR_OP_MASKED_DOT, .semiring = semirings[round % 3], .m = N, .n = N, .k = K, .nthreads = 1 + round % 4,
-                     .mask_structural = round & 4, .a = view(&a, narrow, N, K), .mask = view(&m, narrow, N, N)};
-    p.b = tsr_view_transposed(view(&b, narrow, N, K));
+    tsr_product p = {.op = TSR_OP_MASKED_DOT, .semiring = semirings[below(SEMIRINGS)], .m = N, .n = N, .k = K, .nthreads = 1 + round % 4,
+                     .mask_structural = round & 4, .a = weighted(&a, view(&a, narrow, N, K)), .mask = view(&m, narrow, N, N)};
+    p.b = tsr_view_transposed(weighted(&b, view(&b, narrow, N, K)));
     return check(&p, &a, &b, &m);
 }
 
@@ -155,10 +180,25 @@ static int unequal_round(int round)
         fill_symmetric(&m, round & 16 ? 40 : 0);
     else
         fill(&m, N, MASKED, N);
-    tsr_product p = {.op = TSR_OP_MASKED_DOT, .semiring = semirings[round % 3], .m = N, .n = N, .k = N * SPREAD, .nthreads = 1 + round % 4,
-                     .mask_structural = round & 4, .a = view(&a, narrow, N, N * SPREAD), .mask = view(&m, false, N, N)};
-    p.b = tsr_view_transposed(same ? p.a : view(&b, narrow, N, N * SPREAD));
+    tsr_product p = {.op = TSR_OP_MASKED_DOT, .semiring = semirings[below(SEMIRINGS)], .m = N, .n = N, .k = N * SPREAD, .nthreads = 1 + round % 4,
+                     .mask_structural = round & 4, .a = weighted(&a, view(&a, narrow, N, N * SPREAD)), .mask = view(&m, false, N, N)};
+    p.b = tsr_view_transposed(same ? p.a : weighted(&b, view(&b, narrow, N, N * SPREAD)));
     return check(&p, &a, same ? &a : &b, &m);
+}
+
+/* Short lists but for a few of hundreds of entries. */
+static int long_round(int round)
+{
+    static lists a, m;
+    a.nvec = N;
+    for (int64_t v = 0; v < N; v++)
+        fill_row(&a, v, v % 100 == 7 ? COLUMNS - below(300) : below(6), COLUMNS);
+    fill(&m, N, MASKED, N);
+    const bool narrow = round & 1;
+    tsr_product p = {.op = TSR_OP_MASKED_DOT, .semiring = semirings[below(SEMIRINGS)], .m = N, .n = N, .k = COLUMNS, .nthreads = 1 + round % 4,
+                     .mask_structural = round & 4, .a = weighted(&a, view(&a, narrow, N, COLUMNS)), .mask = view(&m, narrow, N, N)};
+    p.b = tsr_view_transposed(p.a);
+    return check(&p, &a, &a, &m);
 }
 
 int main(void)
@@ -173,7 +213,7 @@ int main(void)
         for (int round = 0; round < ROUNDS; round++) {
             state = seed + (uint64_t)round;
             offsets = round / 4 % 3;
-            const int wrong = round_of(round) + unequal_round(round);
+            const int wrong = round_of(round) + unequal_round(round) + long_round(round);
             if (wrong)
                 printf("%s, seed %llu, round %d: %d wrong\n", tsr_isa_name((tsr_isa)isa), (unsigned long long)seed, round, wrong);
             failed += wrong != 0;

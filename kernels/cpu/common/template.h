@@ -123,11 +123,12 @@ typedef struct tsr_c_fc64 { double re, im; } tsr_c_fc64;
     static inline tsr_c_##type tsr_identity_max_##type(void) { return 0; } \
     static inline tsr_c_##type tsr_identity_min_##type(void) { return (tsr_c_##type)~(wide)0; }
 
-/* -0.0 is the identity of IEEE addition (+0.0 would turn -0.0 into +0.0), NaN that of fmin and fmax. */
+/* -0.0 is the identity of IEEE addition (+0.0 would turn -0.0 into +0.0), NaN that of fmin and fmax.  These are written so that one
+ * instruction compares and chooses: which is less, nobody foresees. */
 #define TSR_SCALAR_FLOAT(type, real) \
     static inline real tsr_add_plus_##type(real x, real y) { return x + y; } \
-    static inline real tsr_add_min_##type(real x, real y) { return (x <= y || y != y) ? x : y; } \
-    static inline real tsr_add_max_##type(real x, real y) { return (x >= y || y != y) ? x : y; } \
+    static inline real tsr_add_min_##type(real x, real y) { return x != x ? y : y < x ? y : x; } \
+    static inline real tsr_add_max_##type(real x, real y) { return x != x ? y : y > x ? y : x; } \
     static inline real tsr_mul_times_##type(real a, real b) { return a * b; } \
     static inline real tsr_mul_plus_##type(real a, real b) { return a + b; } \
     static inline real tsr_identity_plus_##type(void) { return (real)-0.0; } \

@@ -5,6 +5,8 @@
 
 #include "kernels/cpu/common/template.h"
 
+enum { TSR_MD_HITS_MOST = 256 };
+
 /* Ascending lists of two matrices and a mask whose indices name lists of B: all offsets of one width, all indices of one; indices are below 2^31. */
 typedef struct tsr_md_short {
     const void *a_p, *b_p, *m_p;
@@ -17,5 +19,15 @@ typedef struct tsr_md_short {
 /* counts[e - begin] for each entry of the mask in [begin, end); `begin` is one of the stored row `row`. */
 typedef void tsr_md_short_function(uint32_t *counts, const tsr_md_short *s, int64_t row, int64_t begin, int64_t end);
 TSR_DECLARE_ISA(tsr_md_short_function, tsr_md_count_short);
+
+/* Entries that two lists have in common, ascending: of A by index[], of B by place[], both counted from the beginning of the list. */
+typedef struct tsr_md_hits {
+    int64_t index[TSR_MD_HITS_MOST + 8]; /* room for one block more */
+    uint32_t place[TSR_MD_HITS_MOST + 8];
+} tsr_md_hits;
+
+/* Finds all `wanted` that there are. */
+typedef void tsr_md_hits_function(tsr_md_hits *out, const void *a, int64_t na, const void *b, int64_t nb, bool wide, int64_t wanted);
+TSR_DECLARE_ISA(tsr_md_hits_function, tsr_md_find_hits);
 
 #endif

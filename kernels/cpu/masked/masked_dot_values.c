@@ -6,6 +6,7 @@
 #include "kernels/cpu/masked/masked_dot.h"
 #include "kernels/cpu/masked/masked_dot_columns.h"
 #include "kernels/cpu/masked/masked_dot_intersect.h"
+#include "kernels/cpu/masked/masked_dot_mirror.h"
 #include "kernels/cpu/common/scratch.h"
 #include "src/base/split.h"
 #include "src/format/sparse/format.h"
@@ -18,10 +19,11 @@ enum {
     NEAR = 24,          /* … and whose lists are prefetched */
     ENTRY_STEPS = 16,   /* of a mask entry, in walked entries */
     DEFER_LEAST = 4,    /* a row of fewer entries is searched rather */
+    LONGER_FACTOR = 2,  /* a list so many times as long as its row … */
+    LONGER_MARGIN = 32, /* … and so much longer is laid out itself, for all rows that meet it */
     MARK_FACTOR = 8,    /* a row so many times as long as all its lists is searched for theirs */
+    FAR_VALUES = 512,   /* values of a row of so many entries are asked for before they are needed */
     SURELY_LAID = 64,   /* a row of so few entries is laid out at once */
-    MIRROR_FACTOR = 1,  /* product and mask symmetric: of a pair whose lists differ so much … */
-    MIRROR_MARGIN = 16, /* … and so much more, the longer one is laid out; others are sooner computed twice than looked for */
     SEARCH_FACTOR = 16, /* no list is searched that is not so many times as long as the row */
     SEARCH_STEPS = 6,   /* of a comparison in a search, in walked entries */
     PARTS_PER_THREAD = 64,
@@ -37,7 +39,7 @@ typedef struct values {
     tsr_md_deferral *deferrals;
     bool shared;
     int threads, nparts, next, pieces;
-    int64_t unfilled; /* entries left to their mirror images, less those that were filled */
+    int64_t uncopied; /* entries left to their mirror images */
 } values;
 
 typedef struct walker {
@@ -45,7 +47,7 @@ typedef struct walker {
     const tsr_md_job *job;
     tsr_md_layout *own;        /* NULL: shared, or nothing can be laid out */
     tsr_md_deferral *deferral; /* NULL: nothing is computed by column */
-    int64_t unfilled;          /* as in values */
+    int64_t uncopied;          /* as in values */
     tsr_md_intersection intersection;
 } walker;
 
@@ -116,24 +118,6 @@ static const tsr_md_layout *layout_of(walker *w, int64_t v, tsr_md_list row)
 
 /* ---- one entry of the mask ---- */
 
-static bool far_longer(int64_t length, int64_t other)
-{
-    return length > MIRROR_FACTOR * other + MIRROR_MARGIN;
-}
-
-static void fill_mirror(walker *w, const place *from, bool found)
-{
-    const tsr_md_job *job = w->job;
-    const tsr_md_vectors *m = &job->m;
-    const int64_t v = tsr_md_vector(m, from->c), stop = v < 0 ? 0 : tsr_md_start(m, v + 1);
-    const int64_t at = v < 0 ? stop : tsr_md_lower_bound(m->i, m->wide, tsr_md_start(m, v), stop, from->r);
-    if (at == stop || at == from->e || mask_column(job, at) != from->r || !tsr_md_passes(job, at))
-        return;
-    w->unfilled--;
-    memcpy((char *)job->x + (size_t)at * job->size, (const char *)job->x + (size_t)from->e * job->size, job->size);
-    job->present[at] = found;
-}
-
 static int64_t log2_of(int64_t ratio)
 {
     return 63 - __builtin_clzll((uint64_t)ratio);
@@ -149,26 +133,25 @@ static void compute(walker *w, const tsr_md_layout *layout, const place *at)
     const tsr_md_job *job = w->job;
     const tsr_md_list row = tsr_md_list_of(&job->a, at->row), list = tsr_md_list_of(&job->b, at->list);
     const int64_t na = tsr_md_length(row), n = tsr_md_length(list);
-    if (job->mirrored && far_longer(n, na)) {
-        w->unfilled++;
+    if (job->mirrored && tsr_md_side_of(at->r, at->c, na, n) == TSR_MD_COPIED) {
+        w->uncopied++;
         return;
     }
-    if (w->deferral && layout && na >= DEFER_LEAST && tsr_is_far_longer(n, na) &&
+    if (w->deferral && layout && na >= DEFER_LEAST && n > LONGER_FACTOR * na + LONGER_MARGIN &&
         tsr_md_defer(w->deferral, (tsr_md_deferred){at->e, (uint32_t)at->row, (uint32_t)at->list}))
         return;
     const bool search = !layout || searching_pays(job, na, n);
-    const bool copy = job->mirrored && far_longer(na, n);
-    if (!search && !copy) {
+    if (!search && na >= FAR_VALUES) {
         tsr_md_intersect_soon(&w->intersection, layout, list, at->e);
+        return;
+    }
+    if (!search) {
+        job->present[at->e] = tsr_md_intersect_laid(&w->intersection, layout, list, at->e);
         return;
     }
     if (layout)
         tsr_md_finish_waiting(&w->intersection, layout);
-    const bool found = search ? n > 0 && tsr_md_intersect_searched(&w->intersection, row, list, at->e)
-                              : tsr_md_intersect_laid(&w->intersection, layout, list, at->e);
-    job->present[at->e] = found;
-    if (copy)
-        fill_mirror(w, at, found);
+    job->present[at->e] = n > 0 && tsr_md_intersect_searched(&w->intersection, row, list, at->e);
 }
 
 /* ---- parts of the mask ---- */
@@ -238,7 +221,7 @@ static void work(void *context, int64_t thread)
     for (int part; (part = __atomic_fetch_add(&all->next, 1, __ATOMIC_RELAXED)) < all->nparts;)
         walk(&w, tsr_part_begin(nvals, part, all->nparts), tsr_part_begin(nvals, part + 1, all->nparts));
     clear_own(&w);
-    __atomic_fetch_add(&all->unfilled, w.unfilled, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&all->uncopied, w.uncopied, __ATOMIC_RELAXED);
 }
 
 static void compute_column(void *context, int64_t thread, const tsr_md_deferred *list, int64_t n)
@@ -297,7 +280,7 @@ static void share_rows(values *all)
 static void walk_all(values *all)
 {
     all->next = 0;
-    all->unfilled = 0;
+    all->uncopied = 0;
     if (all->shared)
         share_rows(all);
     tsr_for_jobs(all->threads, all->threads, work, all);
@@ -344,6 +327,14 @@ static void free_all(values *all)
     tsr_scratch_keep(KEPT_BYTES);
 }
 
+static tsr_status copy_to_mirrors(values *all)
+{
+    int64_t copied = 0;
+    const tsr_status status = all->uncopied ? tsr_md_copy_to_mirrors(all->job, &copied) : TSR_OK;
+    all->uncopied -= copied;
+    return status;
+}
+
 /* Steps that the mask is worth, by averages. */
 static int64_t steps_of(const tsr_md_job *job)
 {
@@ -363,7 +354,9 @@ tsr_status tsr_md_values(tsr_md_job *job)
     tsr_status status = all.deferrals ? new_layouts(&all) : TSR_OUT_OF_MEMORY;
     if (status == TSR_OK)
         walk_all(&all);
-    if (status == TSR_OK && all.unfilled) { /* the mask is not symmetric after all */
+    if (status == TSR_OK && job->mirrored)
+        status = copy_to_mirrors(&all);
+    if (status == TSR_OK && all.uncopied) { /* the mask is not symmetric after all */
         job->mirrored = false;
         walk_all(&all);
     }

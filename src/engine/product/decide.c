@@ -512,6 +512,8 @@ static void decide(const tsr_call *call, tsr_decision *d)
     f.marked = walk.marked;
     f.blocks = walk.blocks;
     f.uneven = walk.uneven;
+    f.turns = walk.turns;
+    f.common = walk.common;
     f.a_known = call->expected_calls > 1 || (call->a.record && tsr_record_had_product(call->a.record));
     if (!allowed(call, d))
         return;

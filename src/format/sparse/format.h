@@ -65,6 +65,12 @@ static inline int64_t tsr_list_blocks(int64_t left, int64_t right)
 
 /* On average up to so many, lists are compared as they lie; beyond, marking one takes less (kernels/cpu/masked). */
 #define TSR_SHORT_LIST_BLOCKS 1.5
+#define TSR_SHORT_FOLD_BLOCKS 4.5 /* … where values are added */
+
+static inline double tsr_short_list_blocks(bool counts)
+{
+    return counts ? TSR_SHORT_LIST_BLOCKS : TSR_SHORT_FOLD_BLOCKS;
+}
 
 /* A list so many times as long as the row that it meets is searched for the row's indices, unless it is marked and meets many rows. */
 #define TSR_SEARCHED_LIST 64

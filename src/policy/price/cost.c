@@ -112,13 +112,21 @@ static double cpu_spmv_ns(const tsr_features *f, const tsr_cost_cpu *c)
 /* Pairs of lists that are compared at once (kernels/cpu/masked/masked_dot_lists.c). */
 static bool compares_lists(const tsr_features *f)
 {
-    return only_counts(f) && f->blocks > 0 && f->blocks <= TSR_SHORT_LIST_BLOCKS * f->mask_nnz;
+    const bool seen = only_counts(f) || f->turns > 0;
+    return seen && f->blocks > 0 && f->blocks <= tsr_short_list_blocks(only_counts(f)) * f->mask_nnz;
 }
 
 static double compared_ns(const tsr_features *f, const tsr_cost_cpu *c)
 {
     const double more = f->blocks > f->mask_nnz ? f->blocks - f->mask_nnz : 0;
     return f->mask_nnz * c->masked_pair + more * c->masked_block + f->m * c->masked_pair_row;
+}
+
+static double compared_values_ns(const tsr_features *f, const tsr_cost_cpu *c)
+{
+    const double found = f->common < f->mask_nnz ? f->common : f->mask_nnz;
+    return f->mask_nnz * c->masked_short_pair + f->blocks * c->masked_short_block + found * c->masked_short_found +
+           f->common * c->masked_short_product;
 }
 
 /* A row is marked, and the lists that it meets are summed (kernels/cpu/masked/masked_dot_rows.c). */
@@ -154,7 +162,7 @@ static double cpu_masked_ns(const tsr_features *f, const tsr_cost_cpu *c)
     if (!is_dot(f))
         return cpu_masked_walk_ns(f, c);
     if (compares_lists(f))
-        return compared_ns(f, c);
+        return only_counts(f) ? compared_ns(f, c) : compared_values_ns(f, c);
     if (only_counts(f))
         return marked_ns(f, c, f->marked > 0 ? f->marked : dot_steps(f));
     if (f->m <= FEW && !f->mask_by_col)
@@ -262,6 +270,15 @@ static double merged_counts_ns(const tsr_features *f, const tsr_cost_suitesparse
            f->mask_nnz * f->uneven * c->masked_surprise;
 }
 
+/* By a sample of its merges: where lists have much in common, and where all are of one length, turns from one to the other are foreseen. */
+static double merged_values_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
+{
+    if (f->turns <= 0)
+        return f->merged * c->masked_merge_fold;
+    const double rare = 1 - 4 * f->common / f->turns, surprise = f->uneven * (rare > 0 ? rare : 0);
+    return f->mask_nnz * c->masked_dot_entry + f->merged * c->masked_merge_value + f->turns * (c->masked_merge_turn + surprise * c->masked_merge_surprise);
+}
+
 /* What it takes at best: merging two short lists costs it what its branches are mispredicted, little on a grid.  Ours is worth its
  * look at every entry of the mask only where lists are long. */
 static double suitesparse_masked_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
@@ -270,7 +287,7 @@ static double suitesparse_masked_ns(const tsr_features *f, const tsr_cost_suites
         return tsr_work_of(f) * c->masked_step + walked_lists(f) * c->masked_list + (f->b_by_col ? f->n : f->m) * c->masked_row +
                f->mask_nnz * c->masked_entry;
     if (f->merged > 0)
-        return only_counts(f) ? merged_counts_ns(f, c) : f->merged * c->masked_merge_fold;
+        return only_counts(f) ? merged_counts_ns(f, c) : merged_values_ns(f, c);
     const double length = f->mask_nnz > 0 ? dot_steps(f) / f->mask_nnz : 0;
     return dot_steps(f) * (c->masked_dot_step + far_share(length, c) * c->masked_dot_far) + f->mask_nnz * c->masked_dot_entry;
 }

@@ -21,6 +21,8 @@ typedef struct tsr_cost_cpu {
     double masked_fold_step, masked_fold_entry;  /* … and where their values are added */
     double masked_few_list, masked_few_far, masked_few_hit; /* … of few rows: per list, more for one that no cache holds, per product */
     double masked_pair, masked_block, masked_pair_row; /* … and where lists are short: per pair, further block, row */
+    double masked_short_pair, masked_short_block, masked_short_found, masked_short_product; /* … and values are added: per pair, block, pair that
+                                                                                             * has products, product */
     double cast_entry;
     double build_copy, build_narrow, build_flip, build_value, build_vector; /* copy: of indices alone */
 } tsr_cost_cpu;
@@ -45,6 +47,7 @@ typedef struct tsr_cost_suitesparse {
     double masked_dot_step, masked_dot_far, masked_dot_entry; /* far: more per step where lists are long … */
     double masked_short, masked_long;                         /* … all of it from the latter on, none up to the former */
     double masked_merge_step, masked_merge_fold;              /* the same where the steps of its merges are known: counts, sums */
+    double masked_merge_value, masked_merge_turn, masked_merge_surprise; /* sums: a step, a turn to the other list, and more where none foresees it */
     double masked_merge_short, masked_surprise;                 /* counts: a step in short lists, and a pair whose lengths surprise */
     double cast_factor, dot_cast_factor, finish_factor;
 } tsr_cost_suitesparse;

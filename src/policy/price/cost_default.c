@@ -15,6 +15,7 @@ const tsr_cost_cpu tsr_cost_cpu_default = {
     .masked_dot_step = 0.45, .masked_dot_entry = 13.0, .masked_turn = 6.0, .masked_fold_step = 1.6, .masked_fold_entry = 30.0,
     .masked_few_list = 15.0, .masked_few_far = 40.0, .masked_few_hit = 2.0,
     .masked_pair = 7.0, .masked_block = 2.5, .masked_pair_row = 3.75,
+    .masked_short_pair = 16.0, .masked_short_block = 3.0, .masked_short_found = 14.0, .masked_short_product = 3.0,
     .cast_entry = 1.5,
     .build_copy = 2.5, .build_narrow = 8.0, .build_flip = 16.0, .build_value = 4.0, .build_vector = 2.0,
 };
@@ -41,5 +42,6 @@ const tsr_cost_suitesparse tsr_cost_suitesparse_default = {
     .masked_step = 3.0, .masked_list = 6.0, .masked_row = 7.0, .masked_entry = 1.0,
     .masked_dot_step = 3.5, .masked_dot_far = 6.0, .masked_dot_entry = 5.0, .masked_short = 12.0, .masked_long = 40.0,
     .masked_merge_step = 2.0, .masked_merge_fold = 2.2, .masked_merge_short = 1.0, .masked_surprise = 8.5,
+    .masked_merge_value = 0.7, .masked_merge_turn = 2.7, .masked_merge_surprise = 7.0,
     .cast_factor = 4.0, .dot_cast_factor = 1.1, .finish_factor = 0.65,
 };

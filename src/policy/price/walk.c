@@ -7,7 +7,15 @@
 #include "src/format/sparse/format.h"
 #include "src/policy/price/route.h"
 
-enum { SAMPLES = 128, SAMPLES_LEAST = 16, ENTRIES_PER_SAMPLE = 64, GALLOP = 8 };
+enum {
+    SAMPLES = 128,
+    SAMPLES_LEAST = 16,
+    ENTRIES_PER_SAMPLE = 64,
+    GALLOP = 8,
+    ENTRIES_PER_MERGE = 1024, /* a merge takes the time of some ten products of short lists */
+    MERGES_LEAST = 8,         /* fewer say nothing */
+    STEPS_MOST = 64           /* of a merge */
+};
 
 static int64_t index_at(const tsr_view *v, int64_t e)
 {
@@ -28,15 +36,25 @@ static int64_t last_not_above(const void *list, bool narrow, int64_t n, int64_t 
 }
 
 /* Entries of a row (by_col: column). */
-static double length_of(const tsr_view *v, int64_t vector)
+typedef struct span {
+    int64_t begin, end;
+} span;
+
+static span span_of(const tsr_view *v, int64_t vector)
 {
     if (v->h) {
         int64_t at = last_not_above(v->h, false, v->nvec, vector);
         if (at < 0 || v->h[at] != vector)
-            return 0;
+            return (span){0, 0};
         vector = at;
     }
-    return (double)(tsr_view_start(v, vector + 1) - tsr_view_start(v, vector));
+    return (span){tsr_view_start(v, vector), tsr_view_start(v, vector + 1)};
+}
+
+static double length_of(const tsr_view *v, int64_t vector)
+{
+    const span s = span_of(v, vector);
+    return (double)(s.end - s.begin);
 }
 
 /* Row and column of entry e. */
@@ -63,6 +81,7 @@ static double marked_steps(double row, double list)
 /* What is added up of samples. */
 typedef struct sums {
     tsr_walk walk;
+    int64_t merges; /* that were walked */
     double length, square; /* of two lists together */
 } sums;
 
@@ -78,6 +97,36 @@ static void add_dot(sums *s, const tsr_product *p, int64_t e)
     s->walk.blocks += (double)tsr_list_blocks((int64_t)a, (int64_t)b);
     s->length += a + b;
     s->square += (a + b) * (a + b);
+}
+
+/* Two ascending lists, from one to the other as SuiteSparse goes, as far as STEPS_MOST. */
+static void add_merge(sums *sum, const tsr_product *p, int64_t e)
+{
+    int64_t place[2], steps = 0, turns = 0, common = 0;
+    place_of(&p->mask, e, place);
+    span a = span_of(&p->a, place[0]), b = span_of(&p->b, place[1]);
+    const double whole = (double)(a.end - a.begin + b.end - b.begin);
+    for (int last = 0; a.begin < a.end && b.begin < b.end && steps < STEPS_MOST; steps++) {
+        const int64_t i = index_at(&p->a, a.begin), j = index_at(&p->b, b.begin);
+        const int next = (i > j) - (i < j);
+        turns += next != last;
+        common += next == 0;
+        a.begin += i <= j;
+        b.begin += j <= i;
+        last = next;
+    }
+    const double share = steps == STEPS_MOST ? whole / (double)(steps + common) : 1;
+    sum->walk.turns += share * (double)turns;
+    sum->walk.common += share * (double)common;
+    sum->merges++;
+}
+
+/* How many of the samples are merged. */
+static int64_t merges_of(const tsr_product *p, int64_t count, int64_t samples)
+{
+    const bool same = (p->a.iso || !tsr_reads_a(p)) && (p->b.iso || !tsr_reads_b(p));
+    const int64_t merges = count / ENTRIES_PER_MERGE < samples ? count / ENTRIES_PER_MERGE : samples;
+    return same || p->a.jumbled || p->b.jumbled || !p->a.i || !p->b.i || merges < MERGES_LEAST ? 0 : merges;
 }
 
 /* A quarter of the mean is as much as a branch can be surprised by. */
@@ -107,15 +156,18 @@ tsr_walk tsr_sample_walk(const tsr_product *p)
     int64_t samples = count / ENTRIES_PER_SAMPLE < SAMPLES_LEAST ? SAMPLES_LEAST : count / ENTRIES_PER_SAMPLE;
     samples = samples > SAMPLES ? SAMPLES : samples;
     samples = samples > count ? count : samples;
+    const int64_t merges = dots ? merges_of(p, count, samples) : 0;
     for (int64_t k = 0; k < samples; k++) {
         int64_t e = (int64_t)((double)count * ((double)k + 0.5) / (double)samples);
         if (dots)
             add_dot(&sum, p, e);
-        else
+        if (merges > 0 && sum.merges * samples <= k * merges)
+            add_merge(&sum, p, e);
+        if (!dots)
             sum.walk.walked += 1 + met_list(p, e);
     }
-    const double share = samples > 0 ? (double)count / (double)samples : 0;
+    const double share = samples > 0 ? (double)count / (double)samples : 0, of_merges = sum.merges ? (double)count / (double)sum.merges : 0;
     return (tsr_walk){.walked = sum.walk.walked * share, .merged = sum.walk.merged * share, .marked = sum.walk.marked * share,
-                      .blocks = sum.walk.blocks * share,
+                      .blocks = sum.walk.blocks * share, .turns = sum.walk.turns * of_merges, .common = sum.walk.common * of_merges,
                       .uneven = samples > 0 ? uneven(&sum, (double)samples) : 0};
 }
