@@ -514,6 +514,7 @@ static void decide(const tsr_call *call, tsr_decision *d)
     f.uneven = walk.uneven;
     f.turns = walk.turns;
     f.common = walk.common;
+    f.regular = walk.regular;
     f.a_known = call->expected_calls > 1 || (call->a.record && tsr_record_had_product(call->a.record));
     if (!allowed(call, d))
         return;

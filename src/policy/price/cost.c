@@ -270,13 +270,26 @@ static double merged_counts_ns(const tsr_features *f, const tsr_cost_suitesparse
            f->mask_nnz * f->uneven * c->masked_surprise;
 }
 
+/* Merges that are much like each other are foreseen. */
+static double regular_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
+{
+    return f->mask_nnz * c->masked_dot_entry + f->merged * c->masked_merge_value;
+}
+
 /* By a sample of its merges: where lists have much in common, and where all are of one length, turns from one to the other are foreseen. */
 static double merged_values_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
 {
     if (f->turns <= 0)
         return f->merged * c->masked_merge_fold;
     const double rare = 1 - 4 * f->common / f->turns, surprise = f->uneven * (rare > 0 ? rare : 0);
-    return f->mask_nnz * c->masked_dot_entry + f->merged * c->masked_merge_value + f->turns * (c->masked_merge_turn + surprise * c->masked_merge_surprise);
+    return regular_ns(f, c) + f->turns * (c->masked_merge_turn + surprise * c->masked_merge_surprise);
+}
+
+static double merged_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
+{
+    if (f->regular)
+        return regular_ns(f, c);
+    return only_counts(f) ? merged_counts_ns(f, c) : merged_values_ns(f, c);
 }
 
 /* What it takes at best: merging two short lists costs it what its branches are mispredicted, little on a grid.  Ours is worth its
@@ -287,7 +300,7 @@ static double suitesparse_masked_ns(const tsr_features *f, const tsr_cost_suites
         return tsr_work_of(f) * c->masked_step + walked_lists(f) * c->masked_list + (f->b_by_col ? f->n : f->m) * c->masked_row +
                f->mask_nnz * c->masked_entry;
     if (f->merged > 0)
-        return only_counts(f) ? merged_counts_ns(f, c) : merged_values_ns(f, c);
+        return merged_ns(f, c);
     const double length = f->mask_nnz > 0 ? dot_steps(f) / f->mask_nnz : 0;
     return dot_steps(f) * (c->masked_dot_step + far_share(length, c) * c->masked_dot_far) + f->mask_nnz * c->masked_dot_entry;
 }

@@ -12,6 +12,7 @@ typedef struct tsr_features {
     double a_nnz, b_nnz; /* entries of the sparse operands (b: entries held when dense) */
     double mask_nnz;     /* SDDMM, masked dot */
     double walk, merged, marked, blocks, uneven, turns, common; /* sparse operands: what tsr_sample_walk says; 0: not looked at */
+    bool regular;
     bool a_by_col;       /* orientation of the arrays that would be used */
     bool b_by_col;
     bool c_by_col;
@@ -42,8 +43,9 @@ typedef struct tsr_walk {
     double marked; /* dots: indices that are compared with a marked row of A */
     double blocks; /* dots: comparisons of eight entries with eight */
     double uneven; /* dots: from 0, pairs of lists being as long as each other, to 1 */
-    double turns;  /* dots that add values: how often a merge goes on in the other list; 0: not looked at */
-    double common; /* … and how many products there are */
+    double turns;  /* dots: how often a merge goes on in the other list; 0: not looked at */
+    double common; /* … how many products there are */
+    bool regular;  /* … and whether merges are much like each other, as on a mesh of equal cells */
 } tsr_walk;
 tsr_walk tsr_sample_walk(const tsr_product *product);
 

@@ -12,9 +12,10 @@ enum {
     SAMPLES_LEAST = 16,
     ENTRIES_PER_SAMPLE = 64,
     GALLOP = 8,
-    ENTRIES_PER_MERGE = 1024, /* a merge takes the time of some ten products of short lists */
+    ENTRIES_PER_MERGE = 2048, /* a merge takes the time of some ten products of short lists */
     MERGES_LEAST = 8,         /* fewer say nothing */
-    STEPS_MOST = 64           /* of a merge */
+    STEPS_MOST = 64,          /* of a merge */
+    LONG_MERGE = 8            /* steps; shorter ones have few ways to go */
 };
 
 static int64_t index_at(const tsr_view *v, int64_t e)
@@ -81,7 +82,8 @@ static double marked_steps(double row, double list)
 /* What is added up of samples. */
 typedef struct sums {
     tsr_walk walk;
-    int64_t merges; /* that were walked */
+    int64_t merges, distinct; /* that were walked, and how many of them go a way of their own */
+    uint64_t ways[SAMPLES];
     double length, square; /* of two lists together */
 } sums;
 
@@ -99,10 +101,20 @@ static void add_dot(sums *s, const tsr_product *p, int64_t e)
     s->square += (a + b) * (a + b);
 }
 
+static void add_way(sums *sum, uint64_t way)
+{
+    bool known = false;
+    for (int64_t k = 0; k < sum->merges; k++)
+        known |= sum->ways[k] == way;
+    sum->distinct += !known;
+    sum->ways[sum->merges++] = way;
+}
+
 /* Two ascending lists, from one to the other as SuiteSparse goes, as far as STEPS_MOST. */
 static void add_merge(sums *sum, const tsr_product *p, int64_t e)
 {
     int64_t place[2], steps = 0, turns = 0, common = 0;
+    uint64_t way = 1;
     place_of(&p->mask, e, place);
     span a = span_of(&p->a, place[0]), b = span_of(&p->b, place[1]);
     const double whole = (double)(a.end - a.begin + b.end - b.begin);
@@ -110,6 +122,7 @@ static void add_merge(sums *sum, const tsr_product *p, int64_t e)
         const int64_t i = index_at(&p->a, a.begin), j = index_at(&p->b, b.begin);
         const int next = (i > j) - (i < j);
         turns += next != last;
+        way = (way + (uint64_t)(next + 2)) * UINT64_C(0x9e3779b97f4a7c15);
         common += next == 0;
         a.begin += i <= j;
         b.begin += j <= i;
@@ -118,15 +131,20 @@ static void add_merge(sums *sum, const tsr_product *p, int64_t e)
     const double share = steps == STEPS_MOST ? whole / (double)(steps + common) : 1;
     sum->walk.turns += share * (double)turns;
     sum->walk.common += share * (double)common;
-    sum->merges++;
+    add_way(sum, way);
 }
 
 /* How many of the samples are merged. */
 static int64_t merges_of(const tsr_product *p, int64_t count, int64_t samples)
 {
-    const bool same = (p->a.iso || !tsr_reads_a(p)) && (p->b.iso || !tsr_reads_b(p));
     const int64_t merges = count / ENTRIES_PER_MERGE < samples ? count / ENTRIES_PER_MERGE : samples;
-    return same || p->a.jumbled || p->b.jumbled || !p->a.i || !p->b.i || merges < MERGES_LEAST ? 0 : merges;
+    return p->a.jumbled || p->b.jumbled || !p->a.i || !p->b.i || merges < MERGES_LEAST ? 0 : merges;
+}
+
+/* Long lists of which a third at most go ways of their own: a processor remembers the others. */
+static bool regular(const sums *s, double samples)
+{
+    return s->merges > 0 && 3 * s->distinct < s->merges && s->walk.merged >= LONG_MERGE * samples;
 }
 
 /* A quarter of the mean is as much as a branch can be surprised by. */
@@ -169,5 +187,5 @@ tsr_walk tsr_sample_walk(const tsr_product *p)
     const double share = samples > 0 ? (double)count / (double)samples : 0, of_merges = sum.merges ? (double)count / (double)sum.merges : 0;
     return (tsr_walk){.walked = sum.walk.walked * share, .merged = sum.walk.merged * share, .marked = sum.walk.marked * share,
                       .blocks = sum.walk.blocks * share, .turns = sum.walk.turns * of_merges, .common = sum.walk.common * of_merges,
-                      .uneven = samples > 0 ? uneven(&sum, (double)samples) : 0};
+                      .regular = regular(&sum, (double)samples), .uneven = samples > 0 ? uneven(&sum, (double)samples) : 0};
 }
