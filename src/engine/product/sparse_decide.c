@@ -40,7 +40,7 @@ tsr_product tsr_sparse_product_on_device(const tsr_spgemm *s)
 
 /* ---- how much there is to do ---- */
 
-enum { SAMPLES = 512 };
+enum { SAMPLES = 512, SPANS = 64 };
 
 /* Entries of line k of a matrix held by such lines. */
 static double length_of(const tsr_view *b, int64_t k)
@@ -58,6 +58,11 @@ static double length_of(const tsr_view *b, int64_t k)
     return lo < b->nvec && b->h[lo] == k ? (double)(tsr_view_start(b, lo + 1) - tsr_view_start(b, lo)) : 0;
 }
 
+static int64_t index_at(const tsr_view *v, int64_t e)
+{
+    return v->index_size == 4 ? (int64_t)((const uint32_t *)v->i)[e] : ((const int64_t *)v->i)[e];
+}
+
 /* Products of C by row, from a few of A's entries.  An operand held by column will be flipped: then by averages. */
 static double estimate_work(const tsr_spgemm *s)
 {
@@ -68,10 +73,37 @@ static double estimate_work(const tsr_spgemm *s)
         return s->k > 0 ? (double)a->nvals * ((double)b->nvals / (double)s->k) : 0;
     for (int64_t q = 0; q < n; q++) {
         const int64_t e = (int64_t)((double)a->nvals / (double)n * ((double)q + 0.5));
-        const int64_t minor = a->index_size == 4 ? (int64_t)((const uint32_t *)a->i)[e] : ((const int64_t *)a->i)[e];
-        sum += a->by_col ? (double)b->nvals / (double)s->k : length_of(b, minor);
+        sum += a->by_col ? (double)b->nvals / (double)s->k : length_of(b, index_at(a, e));
     }
     return sum / (double)n * (double)a->nvals;
+}
+
+/* Columns that stored row v of A may have in C. */
+static int64_t span_of(const tsr_view *a, const tsr_view *b, int64_t v)
+{
+    int64_t least = INT64_MAX, most = -1;
+    for (int64_t e = tsr_view_start(a, v), end = tsr_view_start(a, v + 1); e < end; e++) {
+        const int64_t k = index_at(a, e), begin = tsr_view_start(b, k), stop = tsr_view_start(b, k + 1);
+        if (begin == stop)
+            continue;
+        const int64_t first = index_at(b, begin), last = index_at(b, stop - 1);
+        least = first < least ? first : least;
+        most = last > most ? last : most;
+    }
+    return most < 0 ? 0 : most - least + 1;
+}
+
+/* The average of some rows; 0 where it cannot be told. */
+static double average_span(const tsr_spgemm *s)
+{
+    const tsr_view *a = &s->a, *b = &s->b;
+    const int64_t n = a->nvec < SPANS ? a->nvec : SPANS;
+    double sum = 0;
+    if (a->by_col || b->by_col || b->format == TSR_HYPERSPARSE || b->jumbled || !a->p || !b->p || !a->i || !b->i || n == 0)
+        return 0;
+    for (int64_t q = 0; q < n; q++)
+        sum += (double)span_of(a, b, (int64_t)((double)a->nvec / (double)n * ((double)q + 0.5)));
+    return sum / (double)n;
 }
 
 /* No line of the left operand has two entries: C's lines are lines of the other one times a number, which SuiteSparse copies. */
@@ -88,11 +120,13 @@ static bool copies_lines(const tsr_view *a)
 static tsr_sparse_product_features features_of(const tsr_spgemm *product)
 {
     const tsr_spgemm s = tsr_spgemm_by_row(product);
-    return (tsr_sparse_product_features){.work = estimate_work(&s), .columns = (double)s.n, .nvals = (double)(s.a.nvals + s.b.nvals + s.mask.nvals),
+    tsr_sparse_product_features f = {.work = estimate_work(&s), .columns = (double)s.n, .nvals = (double)(s.a.nvals + s.b.nvals + s.mask.nvals),
                                          .flipped = (double)((s.a.by_col ? s.a.nvals : 0) + (s.b.by_col ? s.b.nvals : 0) +
                                                              (s.mask.by_col ? s.mask.nvals : 0)),
                                          .places = (double)s.m * (double)s.n, .lines = 2 * (double)s.m + (double)s.k,
                                          .value_bytes = s.pattern ? 0 : (double)tsr_type_size(s.semiring.type), .copies = !s.masked && copies_lines(&s.a), .nthreads = s.nthreads};
+    f.span = !s.masked && tsr_sparse_product_asks_span(&f) ? average_span(&s) : 0;
+    return f;
 }
 
 /* ---- the GPU ---- */

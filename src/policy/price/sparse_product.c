@@ -14,6 +14,11 @@
 #define WORK_PER_ENTRY 0.25
 #define CALLS_OF_B 8.0
 
+/* Rows of so few products whose columns lie together, in a C so narrow that a sum for each column stays in the cache: SuiteSparse's dense sums. */
+#define SHORT_ROW 32.0
+#define NARROW_C 262144.0
+#define NEAR_SHARE 8.0
+
 /* ns of one thread for SuiteSparse 7.4.0: per product and per entry of C.  Fitted to plus_times, FP64, on 2 and 16 threads; products that meet
  * in one entry lie between 1 and 130, and are not counted here but taken as ENTRIES_PER_PRODUCT. */
 #define SUITESPARSE_PRODUCT 3.0
@@ -26,6 +31,11 @@ bool tsr_sparse_product_is_small(double work, double nvals_a, double nvals_b)
     return work * SPREAD < LEAST_WORK || work * SKEW < WORK_PER_SORTED * (nvals_a + nvals_b / CALLS_OF_B);
 }
 
+bool tsr_sparse_product_asks_span(const tsr_sparse_product_features *f)
+{
+    return f->columns <= NARROW_C && f->work * f->columns < SHORT_ROW * f->places;
+}
+
 const char *tsr_sparse_product_pays(const tsr_sparse_product_features *f)
 {
     if (f->work < LEAST_WORK)
@@ -34,6 +44,8 @@ const char *tsr_sparse_product_pays(const tsr_sparse_product_features *f)
         return "lines of a sparse operand times a number";
     if (f->work < WORK_PER_FLIPPED * f->flipped)
         return "an operand would be transposed for few products";
+    if (tsr_sparse_product_asks_span(f) && f->span > 0 && f->span * NEAR_SHARE < f->columns)
+        return "short rows of neighbours";
     return f->work < WORK_PER_ENTRY * f->nvals ? "few products for the entries of the operands" : NULL;
 }
 

@@ -13,6 +13,7 @@ typedef struct tsr_sparse_product_features {
     double places;  /* rows times columns of C */
     double entries; /* of C; 0: not known, estimated */
     double lines;   /* rows of both operands and of C, held by row */
+    double span;    /* columns from the first to the last that a row may have, on average; 0: not known */
     double value_bytes; /* of an entry of C and of the operands; 0: patterns */
     bool held;      /* the GPU has both operands */
     bool stays;     /* … and keeps C */
@@ -23,6 +24,9 @@ typedef struct tsr_sparse_product_features {
 /* By the average number of products, before the operands are inspected: that sorts what is jumbled among their entries, which SuiteSparse's
  * own product need not do.  nvals_b: 0 where B is A.  A frontier is new at every call; what it is multiplied by mostly stays, and is sorted once. */
 bool tsr_sparse_product_is_small(double work, double nvals_a, double nvals_b);
+
+/* May rows be so short, and C so narrow, that it is asked how far apart their columns are? */
+bool tsr_sparse_product_asks_span(const tsr_sparse_product_features *f);
 
 /* Predicted, C being unmasked.  gpu_price.h has the GPU's. */
 double tsr_sparse_product_suitesparse_ms(const tsr_sparse_product_features *f);
