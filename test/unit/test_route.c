@@ -595,6 +595,10 @@ static void test_sparse_products(void **state)
     assert_null(tsr_sparse_product_pays(&apart));
     assert_null(tsr_sparse_product_pays(&wide));
     assert_null(tsr_sparse_product_pays(&long_rows));
+    /* R (A P): as many products as A P has entries, which nobody has sorted; few rows of a graph; one that each row of B meets */
+    assert_true(tsr_sparse_product_is_small(516000, 65536, 516000));
+    assert_false(tsr_sparse_product_is_small(600000, 20000, 4e6));
+    assert_false(tsr_sparse_product_is_small(23e6, 7e6, 3e6));
     there.held = true;
     pattern.value_bytes = 0;
     few.entries = 1e7;

@@ -28,7 +28,8 @@
 
 bool tsr_sparse_product_is_small(double work, double nvals_a, double nvals_b)
 {
-    return work * SPREAD < LEAST_WORK || work * SKEW < WORK_PER_SORTED * (nvals_a + nvals_b / CALLS_OF_B);
+    const double calls_of_b = work < nvals_b ? CALLS_OF_B : 1;
+    return work * SPREAD < LEAST_WORK || work * SKEW < WORK_PER_SORTED * (nvals_a + nvals_b / calls_of_b);
 }
 
 bool tsr_sparse_product_asks_span(const tsr_sparse_product_features *f)
