@@ -93,6 +93,15 @@ static bool build(GrB_Info *info, tsr_call *call, const GrB_Index *I, const GrB_
            match(call, I, J, X, count, dup) && tsr_run_call(info, call);
 }
 
+/* How many vectors have entries SuiteSparse remembers of what it built.  Of a packed matrix each call that reads it counts them anew, unless its
+ * form is looked at once, which the same switch again makes it do. */
+static void count_vectors(GrB_Matrix C)
+{
+    double hyper_switch;
+    if (tsr_option_get_fp64(C, GxB_HYPER_SWITCH, &hyper_switch) == GrB_SUCCESS)
+        (void)tsr_option_set_fp64(C, GxB_HYPER_SWITCH, hyper_switch);
+}
+
 bool tsr_build_wanted(GrB_Index count)
 {
     const bool many = tsr_config_forces_cpu() ? count > 0 : (double)count >= TSR_BUILD_LEAST;
@@ -106,6 +115,8 @@ bool tsr_try_build(GrB_Info *info, const tsr_output *out, const GrB_Index *I, co
         return false;
     tsr_quiet_begin();
     const bool done = build(info, &call, I, J, &X, count, dup);
+    if (done && *info == GrB_SUCCESS && !out->vector)
+        count_vectors(out->C);
     tsr_quiet_end();
     return done;
 }

@@ -33,6 +33,16 @@ static bool is_taken(const tsr_view *v)
     return v->format == TSR_SPARSE && v->x;
 }
 
+/* The entries of one operand into a C that has none, whose memory they could take, or cast in a pass of its own: SuiteSparse is as fast, or faster
+ * (docs/host-calls.md). */
+static bool is_plain_copy(const tsr_call *call, const tsr_view *a)
+{
+    const tsr_ewise *step = &call->update.step;
+    tsr_view c;
+    return !tsr_config_forces_cpu() &&
+           (a->type != step->type || !call->door->view(&c, call->given.C) || c.nvals == 0 || c.type != step->result);
+}
+
 /* Seen at once: lists of other lengths, or one of 32 bits to be copied; ours have 64, so SuiteSparse moves fewer bytes. */
 static bool is_hopeless(const tsr_call *call)
 {
@@ -40,7 +50,7 @@ static bool is_hopeless(const tsr_call *call)
     tsr_view a, b;
     if (g->A && g->B)
         return call->door->view(&a, g->A) && call->door->view(&b, g->B) && a.nvals != b.nvals;
-    return !g->accum && call->door->view(&a, g->A ? g->A : g->B) && a.index_size == 4;
+    return !g->accum && call->door->view(&a, g->A ? g->A : g->B) && (a.index_size == 4 || is_plain_copy(call, &a));
 }
 
 static bool is_one(const tsr_view *v, bool given)
