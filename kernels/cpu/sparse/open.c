@@ -3,7 +3,6 @@
 #include "kernels/cpu/sparse/open.h"
 #include "kernels/cpu/common/chunks.h"
 #include "kernels/cpu/sparse/gate.h"
-#include "src/base/split.h"
 
 #include <string.h>
 

@@ -60,7 +60,7 @@ static double length_of(const tsr_view *b, int64_t k)
 
 static int64_t index_at(const tsr_view *v, int64_t e)
 {
-    return v->index_size == 4 ? (int64_t)((const uint32_t *)v->i)[e] : ((const int64_t *)v->i)[e];
+    return tsr_offset(v->i, v->index_size == 4, e);
 }
 
 /* Products of C by row, from a few of A's entries.  An operand held by column will be flipped: then by averages. */

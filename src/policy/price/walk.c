@@ -20,7 +20,7 @@ enum {
 
 static int64_t index_at(const tsr_view *v, int64_t e)
 {
-    return v->index_size == 4 ? ((const uint32_t *)v->i)[e] : ((const int64_t *)v->i)[e];
+    return tsr_offset(v->i, v->index_size == 4, e);
 }
 
 /* The last of n ascending offsets that is <= key; -1: none. */
