@@ -209,9 +209,32 @@ static void every_form_is_suitesparses(void **state)
         }
 }
 
+/* ---- one value ---- */
+
+static void *dirty(size_t size)
+{
+    void *block = malloc(size);
+    return block ? memset(block, 0xA5, size) : NULL;
+}
+
+static void zeros_follow_one_value(void **state)
+{
+    static const tsr_memory memory = {.allocate = dirty, .allocate_copy = dirty, .release = free, .resize = realloc};
+    const int32_t one = 5;
+    uint64_t word;
+    tsr_handover a;
+    (void)state;
+    assert_true(tsr_arrays_dense(&a, &memory, 3, TSR_INT32, false));
+    tsr_arrays_unify(&a, sizeof one, &one);
+    memcpy(&word, a.x, sizeof word);
+    assert_true(a.iso && a.x_bytes == sizeof one);
+    assert_int_equal(word, 5);
+    tsr_arrays_free(&a);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_form_is_suitesparses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_form_is_suitesparses), cmocka_unit_test(zeros_follow_one_value)};
     if (!dlopen(REAL_LIBRARY, RTLD_NOW | RTLD_GLOBAL) || GrB_init(GrB_NONBLOCKING) != GrB_SUCCESS)
         return 1;
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,9 +197,11 @@ static const char *first_value(const tsr_handover *a, size_t size)
 void tsr_arrays_unify(tsr_handover *a, size_t size, const void *one)
 {
     const void *value = one ? one : first_value(a, size);
-    void *x = value ? a->memory->allocate(size) : NULL;
+    const size_t word = size < sizeof(uint64_t) ? sizeof(uint64_t) : size;
+    void *x = value ? a->memory->allocate(word) : NULL;
     if (!x)
         return;
+    memset(x, 0, word);
     memcpy(x, value, size);
     give_back(a, a->x);
     a->x = x;

@@ -62,7 +62,7 @@ int64_t tsr_arrays_nonempty(const tsr_handover *arrays, int64_t enough, int nthr
 void tsr_arrays_count(tsr_handover *arrays, int64_t nvals, int64_t count);
 
 /* All entries have this value, of `size` bytes (NULL: that of the first one, if there is one): so the result is handed over iso.  Without
- * memory for that value nothing changes. */
+ * memory for that value nothing changes.  Zeros fill its word: 9.4 may read a value as one of a wider type (docs/which-library.md). */
 void tsr_arrays_unify(tsr_handover *arrays, size_t size, const void *one);
 
 /* A hypersparse result loses its vectors without entries: SuiteSparse 7.4.0 reads the list of those of length 1 as that of the entries. */
