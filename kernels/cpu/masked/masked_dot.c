@@ -109,7 +109,7 @@ static bool mask_looks_symmetric(const tsr_md_job *job)
 
 typedef struct temporaries {
     tsr_compressed a, b;
-    int64_t *p[3]; /* of A, B and the mask */
+    void *p[3]; /* offsets of A, B and the mask in another width */
 } temporaries;
 
 static void free_temporaries(temporaries *t)
@@ -159,29 +159,42 @@ static void share_structure(tsr_view *v, const tsr_view *from)
     v->index_size = from->index_size;
 }
 
-static tsr_status widen(int64_t **p, tsr_view *v)
+/* The offsets of an operand in the other width. */
+static tsr_status recast(void **copy, tsr_view *v)
 {
-    *p = malloc((size_t)(v->nvec + 1) * sizeof **p);
-    if (!*p)
+    const bool narrow = !v->narrow_offsets;
+    void *p = malloc((size_t)(v->nvec + 1) * (narrow ? sizeof(uint32_t) : sizeof(int64_t)));
+    if (!p)
         return TSR_OUT_OF_MEMORY;
     for (int64_t k = 0; k <= v->nvec; k++)
-        (*p)[k] = tsr_view_start(v, k);
-    v->p = *p;
-    v->narrow_offsets = false;
+        if (narrow)
+            ((uint32_t *)p)[k] = (uint32_t)tsr_view_start(v, k);
+        else
+            ((int64_t *)p)[k] = tsr_view_start(v, k);
+    free(*copy); /* of an earlier turn */
+    *copy = p;
+    v->p = p;
+    v->narrow_offsets = narrow;
     return TSR_OK;
 }
 
-/* Offsets of all operands get one width: where they have two, those of 32 bits are widened.  Copies of ours have 64. */
+/* Offsets of all operands get one width: where they have two, that of which fewer offsets are lacking.  Copies of ours have 64 bits. */
 static tsr_status level_offsets(tsr_product *p, temporaries *t)
 {
     tsr_view *const views[] = {&p->a, &p->b, &p->mask};
     const bool shared = p->a.p == p->b.p && p->a.i == p->b.i;
+    int64_t wide = 0, narrow = 0;
+    bool fits = true;
     tsr_status status = TSR_OK;
-    if (p->a.narrow_offsets == p->mask.narrow_offsets && p->b.narrow_offsets == p->mask.narrow_offsets)
+    for (int k = 0; k < 3; k++) {
+        *(views[k]->narrow_offsets ? &narrow : &wide) += k == 1 && shared ? 0 : views[k]->nvec + 1;
+        fits = fits && tsr_view_start(views[k], views[k]->nvec) <= UINT32_MAX;
+    }
+    if (!wide || !narrow)
         return status;
     for (int k = 0; k < 3 && status == TSR_OK; k++)
-        if (views[k]->narrow_offsets && !(k == 1 && shared))
-            status = widen(&t->p[k], views[k]);
+        if (views[k]->narrow_offsets != (fits && wide < narrow) && !(k == 1 && shared))
+            status = recast(&t->p[k], views[k]);
     if (shared)
         share_structure(&p->b, &p->a);
     return status;
