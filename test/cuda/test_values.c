@@ -18,6 +18,8 @@
 #include "test/cuda/step_case.h"
 #include "test/threads.h"
 
+enum { NARROW_LEAST = 8 }; /* offsets that cross the bus with 32 bits (meson.build) */
+
 /* ---- coming and going ---- */
 
 /* Vectors further apart than they are long, one value for all, page-locked arrays; what is moved is counted. */
@@ -78,7 +80,8 @@ static void upload_sparse(rng *r)
                      .nvals = nvals, .p = p, .h = hyper ? h : NULL, .i = i, .x = nvals ? entries.x : NULL};
     void *value;
     assert_int_equal(contents->upload(&view, 1 + (int)rng_below(r, 4), &value, &moved), TSR_OK);
-    assert_int_equal(moved, nvals ? (vectors + 1) * 8 + nvals * (int64_t)(4 + (iso ? 0 : size)) : 0);
+    const int64_t offsets = (vectors + 1) * (vectors + 1 < NARROW_LEAST ? 8 : 4);
+    assert_int_equal(moved, nvals ? offsets + nvals * (int64_t)(4 + (iso ? 0 : size)) : 0);
     memset(entries.x, POISON, (size_t)count * size); /* it is not looked at any more */
     check_value(value, &want);
     contents->drop(value);

@@ -93,10 +93,11 @@ static void only_lists_move(void)
     GrB_Index P[VERTICES], Q[VERTICES];
     shuffle(P, VERTICES);
     shuffle(Q, VERTICES);
-    const int64_t list = VERTICES * 4, matrix = (VERTICES + 1) * 8 + (int64_t)entries_of(A) * 4;
+    const int64_t list = VERTICES * 4, narrow = (VERTICES + 1) * 4; /* offsets have 32 bits where these are many, on the emulated device */
+    const int64_t least = list + narrow + (int64_t)entries_of(A) * 4;
     bytes_since();
-    const int64_t first = triangles(A, P);
-    REQUIRE(bytes_since() == matrix + list);
+    const int64_t first = triangles(A, P), moved = bytes_since();
+    REQUIRE(moved == least || moved == least + narrow);
     REQUIRE(triangles(A, Q) == first && bytes_since() == list);
     REQUIRE(triangles(A, P) == first && bytes_since() == 0);
     REQUIRE(records(":extract\"") == 3 && records(":select\"") == 6 && records(":masked") == 3);

@@ -1,5 +1,5 @@
-/* Sparse arrays to the device, narrow indices and offsets for every vector; and back: indices cross the bus with 32 bits, and are widened by the
- * threads that take them out of staging memory.
+/* Sparse arrays to the device, narrow indices and offsets for every vector; and back.  Indices cross the bus with 32 bits, and are widened by the
+ * threads that take them out of staging memory; so do many offsets, which the device widens and narrows.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/transfer/csr.h"
 
@@ -31,25 +31,95 @@ int64_t tsr_cuda_find_name(const int64_t *h, int64_t nvec, int64_t name)
     return low;
 }
 
-static void fill_offsets(void *staging, const void *source, int64_t first, int64_t last)
+/* ---- offsets ---- */
+
+#ifndef TSR_CUDA_NARROW_LEAST
+#define TSR_CUDA_NARROW_LEAST 65536 /* sending fewer as they are takes less time than a launch */
+#endif
+
+/* Room on the device for offsets of 32 bits on their way; NULL: they go with 64. */
+static uint32_t *new_narrow(int64_t count, int64_t nvals)
 {
-    const tsr_view *v = source;
-    int64_t *to = staging;
-    if (!v->h && !v->narrow_offsets) {
-        memcpy(to, v->p + first, (size_t)(last - first) * sizeof *to);
+    uint32_t *narrow = NULL;
+    const size_t bytes = (size_t)count * sizeof *narrow;
+    if (count < TSR_CUDA_NARROW_LEAST || nvals > UINT32_MAX || !tsr_cuda_has_room(bytes))
+        return NULL;
+    tsr_cuda.used += bytes;
+    if (tsr_cuda_new((void **)&narrow, bytes) == TSR_OK)
+        return narrow;
+    tsr_cuda_unreserve(bytes);
+    return NULL;
+}
+
+/* After a failure copies may be under way. */
+static void delete_narrow(uint32_t *narrow, int64_t count, tsr_status status)
+{
+    if (status != TSR_OK)
+        tsr_cuda_settle();
+    tsr_cuda_delete(narrow);
+    tsr_cuda_unreserve((size_t)count * sizeof *narrow);
+}
+
+static inline void put_offset(void *staging, int64_t at, int64_t offset, const bool narrow)
+{
+    if (narrow)
+        ((uint32_t *)staging)[at] = (uint32_t)offset;
+    else
+        ((int64_t *)staging)[at] = offset;
+}
+
+/* narrow: known where this is called. */
+static inline void fill_offsets_of(void *staging, const tsr_view *v, int64_t first, int64_t last, const bool narrow)
+{
+    if (!v->h) {
+        for (int64_t vector = first; vector < last; vector++)
+            put_offset(staging, vector - first, tsr_view_start(v, vector), narrow);
         return;
     }
-    for (int64_t vector = first; !v->h && vector < last; vector++)
-        to[vector - first] = tsr_view_start(v, vector);
-    if (!v->h)
-        return;
     int64_t low = tsr_cuda_find_name(v->h, v->nvec, first);
     for (int64_t vector = first; vector < last; vector++) {
         while (low < v->nvec && v->h[low] < vector)
             low++;
-        to[vector - first] = tsr_view_start(v, low);
+        put_offset(staging, vector - first, tsr_view_start(v, low), narrow);
     }
 }
+
+static void fill_offsets(void *staging, const void *source, int64_t first, int64_t last)
+{
+    fill_offsets_of(staging, source, first, last, false);
+}
+
+static void fill_narrow_offsets(void *staging, const void *source, int64_t first, int64_t last)
+{
+    fill_offsets_of(staging, source, first, last, true);
+}
+
+static tsr_status upload_narrow_offsets(tsr_cuda_csr *csr, uint32_t *narrow, const tsr_view *v, int nthreads, int64_t *moved)
+{
+    const int64_t count = csr->nrows + 1;
+    tsr_status status = tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_host_copy(narrow, count, sizeof *narrow, fill_narrow_offsets, v, nthreads, moved);
+    if (status == TSR_OK)
+        status = tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up);
+    return status == TSR_OK ? tsr_cuda_copy_indices(csr->p, sizeof *csr->p, narrow, sizeof *narrow, count, tsr_cuda.compute) : status;
+}
+
+/* One entry in each vector: the device counts. */
+static tsr_status upload_offsets(tsr_cuda_csr *csr, const tsr_view *v, int nthreads, int64_t *moved)
+{
+    const int64_t count = csr->nrows + 1;
+    if (!v->h && v->nvals == csr->nrows && tsr_cuda_counts_up(tsr_offsets_of(v), v->nvals, nthreads))
+        return tsr_cuda_number_offsets(csr->p, count, tsr_cuda.compute);
+    uint32_t *narrow = new_narrow(count, v->nvals);
+    if (!narrow)
+        return tsr_cuda_host_copy(csr->p, count, sizeof *csr->p, fill_offsets, v, nthreads, moved);
+    const tsr_status status = upload_narrow_offsets(csr, narrow, v, nthreads, moved);
+    delete_narrow(narrow, count, status);
+    return status;
+}
+
+/* ---- indices and values ---- */
 
 static void fill_indices(void *staging, const void *source, int64_t first, int64_t last)
 {
@@ -89,14 +159,6 @@ tsr_status tsr_cuda_csr_upload_values(tsr_cuda_csr *csr, const tsr_view *v, int 
     return status == TSR_OK ? tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up) : status;
 }
 
-/* One entry in each vector: the device counts. */
-static tsr_status upload_offsets(tsr_cuda_csr *csr, const tsr_view *v, int nthreads, int64_t *moved)
-{
-    if (!v->h && v->nvals == csr->nrows && tsr_cuda_counts_up(tsr_offsets_of(v), v->nvals, nthreads))
-        return tsr_cuda_number_offsets(csr->p, csr->nrows + 1, tsr_cuda.compute);
-    return tsr_cuda_host_copy(csr->p, csr->nrows + 1, sizeof *csr->p, fill_offsets, v, nthreads, moved);
-}
-
 tsr_status tsr_cuda_csr_upload(tsr_cuda_csr *csr, const tsr_view *v, size_t value_size, int nthreads, int64_t *moved)
 {
     *csr = (tsr_cuda_csr){.nrows = v->by_col ? v->ncols : v->nrows, .ncols = v->vlen, .nvals = v->nvals};
@@ -120,17 +182,41 @@ typedef struct target {
     size_t size;          /* bytes of a value */
 } target;
 
-static int64_t take_offsets(void *described, const void *staging, int64_t first, int64_t last)
+/* narrow: known where this is called. */
+static inline void take_offsets_of(const target *t, const void *from, int64_t first, int64_t last, const bool narrow)
 {
-    const target *t = described;
-    const int64_t *from = staging, *h = t->to->h;
+    const int64_t *h = t->to->h;
     if (!h)
         for (int64_t row = first; row < last; row++)
-            t->to->p[t->row + row] = t->entries + from[row - first];
+            t->to->p[t->row + row] = t->entries + tsr_offset(from, narrow, row - first);
     else
         for (int64_t v = tsr_cuda_find_name(h, t->to->nvec, t->row + first); v < t->to->nvec && h[v] < t->row + last; v++)
-            t->to->p[v] = t->entries + from[h[v] - t->row - first];
+            t->to->p[v] = t->entries + tsr_offset(from, narrow, h[v] - t->row - first);
+}
+
+static int64_t take_offsets(void *described, const void *staging, int64_t first, int64_t last)
+{
+    take_offsets_of(described, staging, first, last, false);
     return 0;
+}
+
+static int64_t take_narrow_offsets(void *described, const void *staging, int64_t first, int64_t last)
+{
+    take_offsets_of(described, staging, first, last, true);
+    return 0;
+}
+
+static tsr_status download_offsets(const tsr_cuda_csr *c, target *t, int64_t *moved)
+{
+    const int nthreads = t->to->nthreads;
+    uint32_t *narrow = new_narrow(c->nrows, c->nvals);
+    if (!narrow)
+        return tsr_cuda_fetch(c->p, c->nrows, sizeof *c->p, take_offsets, t, nthreads, NULL, moved);
+    tsr_status status = tsr_cuda_copy_indices(narrow, sizeof *narrow, c->p, sizeof *c->p, c->nrows, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_fetch(narrow, c->nrows, sizeof *narrow, take_narrow_offsets, t, nthreads, NULL, moved);
+    delete_narrow(narrow, c->nrows, status);
+    return status;
 }
 
 static int64_t take_indices(void *described, const void *staging, int64_t first, int64_t last)
@@ -154,7 +240,7 @@ tsr_status tsr_cuda_csr_download(const tsr_cuda_csr *c, size_t value_size, int64
 {
     target t = {.to = to, .row = first, .entries = entries, .size = value_size};
     int64_t *moved = &to->bytes_moved;
-    tsr_status status = to->p ? tsr_cuda_fetch(c->p, c->nrows, sizeof *c->p, take_offsets, &t, to->nthreads, NULL, moved) : TSR_OK;
+    tsr_status status = to->p ? download_offsets(c, &t, moved) : TSR_OK;
     if (status == TSR_OK && to->p && c->nvals)
         status = tsr_cuda_fetch(c->i, c->nvals, sizeof *c->i, take_indices, &t, to->nthreads, NULL, moved);
     if (status == TSR_OK && c->nvals && t.size && to->x)
