@@ -101,10 +101,15 @@ void async_wait(unsigned pending);
 cudaError_t launch(const char *name, const void *kernel, dim3 grid, dim3 block, size_t shared, void (*run)(const void *),
                    const void *arguments);
 
+/* Else the thread's last error says so. */
+bool is_on_current_device(const void *stream);
+
 template <class... P, class... A>
-cudaError_t launch_kernel(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, const void *,
+cudaError_t launch_kernel(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, const void *stream,
                           A &&...arguments)
 {
+    if (!is_on_current_device(stream))
+        return cudaErrorInvalidResourceHandle;
     typedef std::tuple<std::decay_t<P>...> values;
     struct call {
         void (*kernel)(P...);

@@ -675,7 +675,9 @@ cudaError_t launch(const char *name, const void *kernel, dim3 grid, dim3 block, 
     grid_size = grid;
     device.busy = true;
     poison_beyond(true);
+    hide_other_devices(true);
     run_grid();
+    hide_other_devices(false);
     poison_beyond(false);
     device.busy = false;
     return cudaSuccess;

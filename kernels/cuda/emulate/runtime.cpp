@@ -4,11 +4,14 @@
 
 #include <chrono>
 #include <map>
+#include <sys/mman.h>
+#include <unistd.h>
 
 struct CUstream_st {
-    int unused;
+    int device;
 };
 struct CUevent_st {
+    int device;
     std::chrono::steady_clock::time_point time;
 };
 
@@ -19,6 +22,7 @@ namespace {
 struct block {
     size_t bytes;
     bool pinned;
+    int device;
 };
 
 struct device_memory {
@@ -26,12 +30,14 @@ struct device_memory {
     size_t live, limit;
     long live_blocks, mallocs, launches;
     long fail_malloc, fail_launch; // counting down, 0: never
-    std::map<const void *, int> dynamic_shared;
+    std::map<std::pair<int, const void *>, int> dynamic_shared;
+    int devices;
     bool ready;
 };
 device_memory &memory = *new device_memory(); // lives on while others free things at exit
 
 thread_local cudaError_t last_error;
+thread_local int current_device;
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr size_t canary = 0; // AddressSanitizer watches the ends
@@ -55,21 +61,33 @@ void configure_memory()
     memory.limit = static_cast<size_t>(environment("TSR_EMULATE_MEMORY", 1L << 30));
     memory.fail_malloc = environment("TSR_EMULATE_FAIL_MALLOC", 0);
     memory.fail_launch = environment("TSR_EMULATE_FAIL_LAUNCH", 0);
+    memory.devices = static_cast<int>(environment("TSR_EMULATE_DEVICES", 1));
 }
 
 bool counts_down(long *k) { return *k > 0 && --*k == 0; }
 
+/* Of several devices: whole pages, which can be hidden. */
+size_t page() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+size_t whole(size_t bytes) { return memory.devices > 1 ? (bytes + page() - 1) / page() * page() : bytes; }
+
 void *raw_memory(size_t bytes)
 {
     void *p = nullptr;
-    if (posix_memalign(&p, 256, std::max(bytes, static_cast<size_t>(1)) + canary))
+    if (posix_memalign(&p, memory.devices > 1 ? page() : 256, whole(std::max(bytes, static_cast<size_t>(1)) + canary)))
         return nullptr;
     memset(p, 0xff, bytes);
     memset(static_cast<char *>(p) + bytes, canary_byte, canary);
     return p;
 }
 
-cudaError_t take(void **p, size_t bytes, bool pinned)
+bool is_device(int device)
+{
+    std::lock_guard<std::recursive_mutex> guard(device_lock);
+    configure_memory();
+    return device >= 0 && device < memory.devices;
+}
+
+cudaError_t take(void **p, size_t bytes, bool pinned, int device)
 {
     std::lock_guard<std::recursive_mutex> guard(device_lock);
     configure_memory();
@@ -84,7 +102,7 @@ cudaError_t take(void **p, size_t bytes, bool pinned)
     void *it = raw_memory(bytes);
     if (!it)
         return report(cudaErrorMemoryAllocation);
-    memory.blocks[reinterpret_cast<uintptr_t>(it)] = {bytes, pinned};
+    memory.blocks[reinterpret_cast<uintptr_t>(it)] = {bytes, pinned, device};
     if (!pinned) {
         memory.live += bytes;
         memory.live_blocks++;
@@ -115,20 +133,22 @@ cudaError_t release(void *p, bool pinned)
     return cudaSuccess;
 }
 
-/* Whether all bytes are device memory. */
-bool on_device(const void *p, size_t bytes)
+/* The device in whose memory all bytes are; -1: there is none. */
+int device_of(const void *p, size_t bytes)
 {
     auto it = memory.blocks.upper_bound(reinterpret_cast<uintptr_t>(p));
     if (it == memory.blocks.begin())
-        return false;
+        return -1;
     --it;
     size_t offset = reinterpret_cast<uintptr_t>(p) - it->first;
-    return !it->second.pinned && offset <= it->second.bytes && bytes <= it->second.bytes - offset;
+    return !it->second.pinned && offset <= it->second.bytes && bytes <= it->second.bytes - offset ? it->second.device : -1;
 }
+
+int stream_device(cudaStream_t stream) { return stream ? stream->device : current_device; }
 
 cudaError_t check_side(const char *name, const void *p, size_t bytes, bool device)
 {
-    if (!device || !bytes || on_device(p, bytes))
+    if (!device || !bytes || device_of(p, bytes) >= 0)
         return cudaSuccess;
     fprintf(stderr, "tessera emulator: %s: %zu bytes at %p are not device memory\n", name, bytes, p);
     return report(cudaErrorInvalidValue);
@@ -205,9 +225,24 @@ cudaError_t report(cudaError_t error)
 
 size_t dynamic_shared_limit(const void *kernel)
 {
-    auto it = memory.dynamic_shared.find(kernel);
+    auto it = memory.dynamic_shared.find({current_device, kernel});
     size_t asked = it == memory.dynamic_shared.end() ? 0 : static_cast<size_t>(it->second);
     return std::max(shared_without_asking - shared_declared, asked);
+}
+
+bool is_on_current_device(const void *stream)
+{
+    const bool it_is = !stream || static_cast<const CUstream_st *>(stream)->device == current_device;
+    if (!it_is)
+        report(cudaErrorInvalidResourceHandle);
+    return it_is;
+}
+
+void hide_other_devices(bool hidden)
+{
+    for (const auto &b : memory.blocks)
+        if (memory.devices > 1 && !b.second.pinned && b.second.device != current_device)
+            mprotect(reinterpret_cast<void *>(b.first), whole(b.second.bytes + canary), hidden ? PROT_NONE : PROT_READ | PROT_WRITE);
 }
 
 bool launch_must_fail()
@@ -259,18 +294,26 @@ long tsr_emulate_live_blocks(void)
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    *count = 1;
+    locked guard(device_lock);
+    configure_memory();
+    *count = memory.devices;
     return cudaSuccess;
 }
-cudaError_t cudaSetDevice(int device) { return report(device ? cudaErrorInvalidDevice : cudaSuccess); }
+cudaError_t cudaSetDevice(int device)
+{
+    if (!is_device(device))
+        return report(cudaErrorInvalidDevice);
+    current_device = device;
+    return cudaSuccess;
+}
 cudaError_t cudaGetDevice(int *device)
 {
-    *device = 0;
+    *device = current_device;
     return cudaSuccess;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
 {
-    if (device)
+    if (!is_device(device))
         return report(cudaErrorInvalidDevice);
     memset(p, 0, sizeof *p);
     strcpy(p->name, "emulated");
@@ -297,7 +340,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
 }
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device)
 {
-    if (device)
+    if (!is_device(device))
         return report(cudaErrorInvalidDevice);
     *value = 0;
     for (const auto &a : attributes)
@@ -328,6 +371,7 @@ const char *cudaGetErrorName(cudaError_t error)
     case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
     case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
     case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
+    case cudaErrorInvalidResourceHandle: return "cudaErrorInvalidResourceHandle";
     case cudaErrorInvalidPitchValue: return "cudaErrorInvalidPitchValue";
     case cudaErrorLaunchOutOfResources: return "cudaErrorLaunchOutOfResources";
     default: return "an error that the emulator does not make";
@@ -337,20 +381,23 @@ const char *cudaGetErrorString(cudaError_t error) { return cudaGetErrorName(erro
 
 // ---- Memory ----
 
-cudaError_t cudaMalloc(void **p, size_t bytes) { return take(p, bytes, false); }
+cudaError_t cudaMalloc(void **p, size_t bytes) { return take(p, bytes, false, current_device); }
 cudaError_t cudaFree(void *p) { return release(p, false); }
-cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t) { return take(p, bytes, false); }
-cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t, cudaStream_t) { return take(p, bytes, false); }
+cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream) { return take(p, bytes, false, stream_device(stream)); }
+cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t, cudaStream_t stream)
+{
+    return take(p, bytes, false, stream_device(stream));
+}
 cudaError_t cudaFreeAsync(void *p, cudaStream_t) { return release(p, false); }
-cudaError_t cudaMallocHost(void **p, size_t bytes) { return take(p, bytes, true); }
-cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned) { return take(p, bytes, true); }
+cudaError_t cudaMallocHost(void **p, size_t bytes) { return take(p, bytes, true, 0); }
+cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned) { return take(p, bytes, true, 0); }
 cudaError_t cudaFreeHost(void *p) { return release(p, true); }
 cudaError_t cudaHostRegister(void *, size_t, unsigned) { return cudaSuccess; }
 cudaError_t cudaHostUnregister(void *) { return cudaSuccess; }
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
 {
     *pool = nullptr;
-    return report(device ? cudaErrorInvalidDevice : cudaSuccess);
+    return report(is_device(device) ? cudaSuccess : cudaErrorInvalidDevice);
 }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *) { return cudaSuccess; }
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *value)
@@ -373,7 +420,8 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *a, const void *p)
 {
     locked guard(device_lock);
     memset(a, 0, sizeof *a);
-    a->type = on_device(p, 1) ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
+    a->device = device_of(p, 1);
+    a->type = a->device >= 0 ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
     a->devicePointer = a->type == cudaMemoryTypeDevice ? const_cast<void *>(p) : nullptr;
     return cudaSuccess;
 }
@@ -406,7 +454,7 @@ cudaError_t cudaMemset2DAsync(void *p, size_t pitch, int value, size_t width, si
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream)
 {
-    *stream = new CUstream_st();
+    *stream = new CUstream_st{current_device};
     return cudaSuccess;
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) { return cudaStreamCreate(stream); }
@@ -421,12 +469,14 @@ cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
-    *event = new CUevent_st();
+    *event = new CUevent_st{current_device, {}};
     return cudaSuccess;
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) { return cudaEventCreate(event); }
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t)
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
+    if (event->device != stream_device(stream))
+        return report(cudaErrorInvalidResourceHandle);
     event->time = std::chrono::steady_clock::now();
     return cudaSuccess;
 }
@@ -457,7 +507,7 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute
     if (value < 0 || static_cast<size_t>(value) > shared_most)
         return report(cudaErrorInvalidValue);
     locked guard(device_lock);
-    memory.dynamic_shared[kernel] = value;
+    memory.dynamic_shared[{current_device, kernel}] = value;
     return cudaSuccess;
 }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *kernel)

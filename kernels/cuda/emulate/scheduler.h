@@ -15,6 +15,8 @@ extern std::recursive_mutex device_lock;
 /* Sets the calling thread's last error. */
 cudaError_t report(cudaError_t error);
 size_t dynamic_shared_limit(const void *kernel);
+/* A kernel that touches the memory of another device than the present one faults. */
+void hide_other_devices(bool hidden);
 /* True if injection wants this launch to fail. */
 bool launch_must_fail();
 
