@@ -132,15 +132,15 @@ static tsr_status execute(const tsr_product *p, tsr_result *result)
         return result->compressed ? TSR_DECLINED : no_products(p, result);
     void *before;
     tsr_status status = tsr_cuda_begin(&before);
-    tsr_cuda.built = tsr_cuda.evicted = 0;
+    tsr_cuda_all.built = tsr_cuda_all.evicted = 0;
     tsr_cuda_times_start();
     if (status == TSR_OK)
         status = tsr_cuda_fusion_run();
     if (status == TSR_OK)
         status = execute_alone(p, result);
     tsr_cuda_times_stop();
-    result->built = tsr_cuda.built;
-    result->evicted = tsr_cuda.evicted;
+    result->built = tsr_cuda_all.built;
+    result->evicted = tsr_cuda_all.evicted;
     tsr_cuda_end(before);
     return status;
 }

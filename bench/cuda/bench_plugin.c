@@ -130,8 +130,8 @@ static void measure(const bench_case *c)
     qsort(ms, REPEATS, sizeof *ms, by_value);
     double bytes = (double)(rows * c->n) * (double)tsr_type_size(c->type), bound = bytes / 55e6;
     double median = ms[REPEATS / 2];
-    printf("%-24s n %3lld %2d threads, %2d x %4lldK, rows %3lld, %3lld: ", c->name, (long long)c->n, omp_get_max_threads(), tsr_cuda.ring,
-           (long long)tsr_cuda.chunk >> 10, (long long)tsr_cuda.row, (long long)tsr_cuda.direct_row);
+    printf("%-24s n %3lld %2d threads, %2d x %4lldK, rows %3lld, %3lld: ", c->name, (long long)c->n, omp_get_max_threads(), tsr_cuda_all.ring,
+           (long long)tsr_cuda_all.chunk >> 10, (long long)tsr_cuda_all.row, (long long)tsr_cuda_all.direct_row);
     printf("first %8.2f ms, then %8.3f (best %8.3f), %5.1f %% of the bus, %s\n", first, median, ms[0], 100 * bound / median,
            r.kernel);
     fflush(stdout);
@@ -142,12 +142,12 @@ static void measure(const bench_case *c)
 static void try_chunks(const bench_case *c)
 {
     static const int64_t chunks[] = {4096, 2048, 1024}; /* largest first: staging memory is made once */
-    int64_t chunk = tsr_cuda.chunk;
+    int64_t chunk = tsr_cuda_all.chunk;
     for (int k = 0; k < 3; k++) {
-        tsr_cuda.chunk = chunks[k] << 10;
+        tsr_cuda_all.chunk = chunks[k] << 10;
         measure(c);
     }
-    tsr_cuda.chunk = chunk;
+    tsr_cuda_all.chunk = chunk;
 }
 
 static void try_rows(const bench_case *c, int64_t *row)
@@ -188,8 +188,8 @@ int main(int argc, char **argv)
         {"fp64, vector", TSR_FP64, .n = 1},
     };
     try_chunks(&cases[0]);
-    try_rows(&cases[0], &tsr_cuda.row);
-    try_rows(&cases[1], &tsr_cuda.direct_row);
+    try_rows(&cases[0], &tsr_cuda_all.row);
+    try_rows(&cases[1], &tsr_cuda_all.direct_row);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
         measure(&cases[k]);
     return 0;

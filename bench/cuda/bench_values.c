@@ -44,7 +44,7 @@ static void *checked(void *p)
 
 static void wait(void)
 {
-    must(tsr_cuda_wait(tsr_cuda.compute), "wait");
+    must(tsr_cuda_wait(tsr_cuda->compute), "wait");
 }
 
 /* Ones; every third is absent from a bitmap. */
@@ -95,7 +95,7 @@ static double time_copy(int64_t bytes)
     for (int round = 0; round < ROUNDS; round++) {
         double start = now_us();
         for (int k = 0; k < REPEATS; k++)
-            must(tsr_cuda_rows_on_device(to, PITCH, from, PITCH, PITCH, (size_t)bytes / PITCH, tsr_cuda.compute), "copy");
+            must(tsr_cuda_rows_on_device(to, PITCH, from, PITCH, PITCH, (size_t)bytes / PITCH, tsr_cuda->compute), "copy");
         wait();
         double us = (now_us() - start) / REPEATS;
         best = us < best ? us : best;

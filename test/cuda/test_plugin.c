@@ -68,7 +68,7 @@ static void test_values_of_products(void **state)
     results_that_stayed = 0;
     for_every_semiring(with_values);
     assert_true(results_that_stayed > 100);
-    assert_int_equal(tsr_cuda.used, 0);
+    assert_int_equal(tsr_cuda->used, 0);
 }
 
 /* With A, B and C there, nothing crosses the bus. */
@@ -123,7 +123,7 @@ static void test_kept(void **state)
     long before = control_live();
     for_every_semiring(kept_and_again);
     assert_in_range(control_live(), before, before + 4 * TSR_CUDA_RING); /* pinned memory and events stay */
-    assert_int_equal(tsr_cuda.used, 0);
+    assert_int_equal(tsr_cuda->used, 0);
 }
 
 static void test_holds_and_moves_less(void **state)
@@ -267,7 +267,7 @@ static void test_blocks_are_built_when_they_pay(void **state)
 /* A model in which a kernel that is not in the automatic choice is the fastest, and made at once. */
 static tsr_model fast_by_name_only(void)
 {
-    tsr_model m = *tsr_cuda.model;
+    tsr_model m = *tsr_cuda->model;
     for (int kernel = 0; kernel < TSR_GPU_KERNELS; kernel++) {
         if (TSR_AUTOMATIC_FORMS & TSR_FORM_BIT(kernel))
             continue;
@@ -284,8 +284,8 @@ static void test_automatic_choice(void **state)
     plain();
     how.use_slot = true;
     how.expected_calls = 1e9;
-    const tsr_model *model = tsr_cuda.model, other = fast_by_name_only();
-    tsr_cuda.model = &other;
+    const tsr_model *model = tsr_cuda->model, other = fast_by_name_only();
+    tsr_cuda->model = &other;
     tsr_product p;
     test_case c = make_dense_windows(&p, false);
     for (int again = 0; again < 3; again++) {
@@ -301,7 +301,7 @@ static void test_automatic_choice(void **state)
     how.kernel = NULL;
     assert_int_equal(check_at(&c, "automatic again"), VERDICT_OK);
     assert_string_equal(last.kernel, "me-bcrs-exact");
-    tsr_cuda.model = model;
+    tsr_cuda->model = model;
     release();
 }
 
@@ -327,7 +327,7 @@ static void test_named_kernels_run(void **state)
 /* A model in which TF32 kernels are slow. */
 static tsr_model slow_tf32(void)
 {
-    tsr_model m = *tsr_cuda.model;
+    tsr_model m = *tsr_cuda->model;
     for (int kernel = 0; kernel < TSR_GPU_KERNELS; kernel++)
         for (int width = 0; width < TSR_MODEL_WIDTHS; width++)
             for (int term = 0; term < TSR_KERNEL_TERMS; term++)
@@ -340,8 +340,8 @@ static void test_tf32_as_fp16(void **state)
 {
     (void)state;
     plain();
-    const tsr_model *model = tsr_cuda.model, slow = slow_tf32();
-    tsr_cuda.model = &slow;
+    const tsr_model *model = tsr_cuda->model, slow = slow_tf32();
+    tsr_cuda->model = &slow;
     tsr_product p;
     for (int round = 0; round < 16 * rounds; round++) {
         test_case c = make_dense_windows(&p, false);
@@ -366,8 +366,8 @@ static void test_tf32_as_fp16(void **state)
         assert_string_equal(last.kernel, wide ? "hrpb-tf32" : "hrpb-narrow");
         release();
     }
-    tsr_cuda.model = model;
-    assert_int_equal(tsr_cuda.used, 0);
+    tsr_cuda->model = model;
+    assert_int_equal(tsr_cuda->used, 0);
 }
 
 /* A value that is still on its way, through the chunks that the panels of a product with a kept A use next. */
@@ -415,7 +415,7 @@ static void test_measure(void **state)
         assert_true(m.ms > 0 && gpu->holds(&p));
     }
     release();
-    assert_int_equal(tsr_cuda.used, 0);
+    assert_int_equal(tsr_cuda->used, 0);
 }
 
 /* Every other window dense, the others with an entry a column: neither half of a hybrid would do for all. */
@@ -455,7 +455,7 @@ static void test_mixed_windows_are_split(void **state)
         }
     }
     release();
-    assert_int_equal(tsr_cuda.used, 0);
+    assert_int_equal(tsr_cuda->used, 0);
 }
 
 /* Another order brings scattered rows together, which their own is too sparse for. */
@@ -507,7 +507,7 @@ static void test_named_stencils(void **state)
         narrow += by_narrow;
         case_free(&c);
         release();
-        assert_int_equal(tsr_cuda.used, 0);
+        assert_int_equal(tsr_cuda->used, 0);
     }
     assert_true(used[0] && used[1] && used[2] && used[3] && narrow);
 }
@@ -661,7 +661,7 @@ static void test_results_that_stay(void **state)
         free(result.x);
         free(result.b);
         release();
-        assert_int_equal(tsr_cuda.used, 0);
+        assert_int_equal(tsr_cuda->used, 0);
         case_free(&c);
     }
 }

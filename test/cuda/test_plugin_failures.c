@@ -18,7 +18,7 @@ static void test_little_memory(void **state)
     (void)state;
     plain();
     rng r = {seed};
-    size_t cap = tsr_cuda.cap;
+    size_t cap = tsr_cuda->cap;
     int declined = 0, ok = 0;
     for (int round = 0; round < 200 * rounds; round++) {
         test_case c;
@@ -33,15 +33,15 @@ static void test_little_memory(void **state)
         how.b_is_value = rng_chance(&r, 30);
         how.c_may_stay = rng_chance(&r, 30);
         how.c_may_keep = rng_chance(&r, 30);
-        tsr_cuda.cap = (size_t)1 << rng_below(&r, 20);
+        tsr_cuda->cap = (size_t)1 << rng_below(&r, 20);
         for (int again = 0; again < 2; again++)
             *(check_at(&c, "little memory") == VERDICT_OK ? &ok : &declined) += 1;
-        assert_true(tsr_cuda.used <= tsr_cuda.cap);
+        assert_true(tsr_cuda->used <= tsr_cuda->cap);
         case_free(&c);
         release();
-        assert_int_equal(tsr_cuda.used, 0);
+        assert_int_equal(tsr_cuda->used, 0);
     }
-    tsr_cuda.cap = cap;
+    tsr_cuda->cap = cap;
     assert_true(ok > 20 && declined > 20);
 }
 
@@ -55,14 +55,14 @@ static void test_eviction(void **state)
     rng r = {seed};
     test_case c[MATRICES];
     void *slots[MATRICES] = {0};
-    size_t cap = tsr_cuda.cap;
-    tsr_cuda.cap = 0;
+    size_t cap = tsr_cuda->cap;
+    tsr_cuda->cap = 0;
     for (int k = 0; k < MATRICES; k++) {
         c[k] = make_plus_times(&r, TSR_FP64, 0);
         size_t bytes = (size_t)(4 * c[k].product.a.nvals * 12 + 8 * (c[k].product.m + c[k].product.k) * c[k].product.n + 100000);
-        tsr_cuda.cap = bytes > tsr_cuda.cap ? bytes : tsr_cuda.cap;
+        tsr_cuda->cap = bytes > tsr_cuda->cap ? bytes : tsr_cuda->cap;
     }
-    tsr_cuda.cap += tsr_cuda.cap / 4;
+    tsr_cuda->cap += tsr_cuda->cap / 4;
     int held = 0;
     for (int step = 0; step < 100; step++) {
         int k = (int)rng_below(&r, MATRICES);
@@ -80,8 +80,8 @@ static void test_eviction(void **state)
         case_free(&c[k]);
     }
     slot = NULL;
-    tsr_cuda.cap = cap;
-    assert_int_equal(tsr_cuda.used, 0);
+    tsr_cuda->cap = cap;
+    assert_int_equal(tsr_cuda->used, 0);
 }
 
 /* Two matrices with blocks take turns in memory for little more than one: both are counted, given up and built again. */
@@ -91,7 +91,7 @@ static void test_blocks_are_built_again(void **state)
     plain();
     how.use_slot = true;
     how.expected_calls = 1e9;
-    size_t cap = tsr_cuda.cap;
+    size_t cap = tsr_cuda->cap;
     void *slots[2] = {0};
     tsr_product p;
     test_case c = make_dense_windows(&p, false);
@@ -102,13 +102,13 @@ static void test_blocks_are_built_again(void **state)
         assert_int_equal(last.evicted, call > 0);
         slots[call % 2] = slot;
         if (call == 0)
-            tsr_cuda.cap = 2 * tsr_cuda.used - 1;
+            tsr_cuda->cap = 2 * tsr_cuda->used - 1;
     }
     for (int k = 0; k < 2; k++)
         gpu->release(slots[k]);
     slot = NULL;
-    tsr_cuda.cap = cap;
-    assert_int_equal(tsr_cuda.used, 0);
+    tsr_cuda->cap = cap;
+    assert_int_equal(tsr_cuda->used, 0);
 }
 
 /* ---- failures ---- */
@@ -146,7 +146,7 @@ static void fail_everywhere(test_case *c, bool sticky)
             assert_int_equal(check_at(c, "a failure overcome"), VERDICT_OK);
         release();
         assert_int_equal(control_live(), live);
-        assert_int_equal(tsr_cuda.used, 0);
+        assert_int_equal(tsr_cuda->used, 0);
         assert_int_equal(check_at(c, "after a failure"), VERDICT_OK);
         release();
     }
@@ -222,14 +222,14 @@ static void test_threads(void **state)
 {
     (void)state;
     plain();
-    size_t cap = tsr_cuda.cap;
-    tsr_cuda.cap = 16 << 20; /* little, but enough for each */
+    size_t cap = tsr_cuda->cap;
+    tsr_cuda->cap = 16 << 20; /* little, but enough for each */
     assert_int_equal(run_numbered_threads(4, worker), 0);
-    tsr_cuda.cap = cap;
+    tsr_cuda->cap = cap;
     tsr_product p;
     test_case c = make_dense_windows(&p, false);
     check_at(&c, "after threads"); /* frees what others left */
-    assert_int_equal(tsr_cuda.used, 0);
+    assert_int_equal(tsr_cuda->used, 0);
 }
 
 int main(int argc, char **argv)

@@ -236,7 +236,7 @@ static void test_random(void **state)
             assert_int_equal(check(&c, use_slots), TSR_OK);
         }
         release_slots();
-        assert_int_equal(tsr_cuda.used, 0);
+        assert_int_equal(tsr_cuda->used, 0);
         case_free(&c.drawn);
     }
 }
@@ -291,19 +291,19 @@ static void test_little_memory(void **state)
 {
     (void)state;
     rng r = {seed + 3};
-    const size_t cap = tsr_cuda.cap;
+    const size_t cap = tsr_cuda->cap;
     int ok = 0, declined = 0;
     for (int round = 0; round < 200 * rounds; round++) {
         sparse_case c = draw_case(&r, draw_semiring(&r), 1 + (int)rng_below(&r, 2));
-        tsr_cuda.cap = (size_t)rng_below(&r, (int64_t)1 << (10 + rng_below(&r, 10)));
+        tsr_cuda->cap = (size_t)rng_below(&r, (int64_t)1 << (10 + rng_below(&r, 10)));
         for (int again = 0; again < 2; again++)
             *(check(&c, again) == TSR_OK ? &ok : &declined) += 1;
-        assert_true(tsr_cuda.used <= tsr_cuda.cap);
+        assert_true(tsr_cuda->used <= tsr_cuda->cap);
         release_slots();
-        assert_int_equal(tsr_cuda.used, 0);
+        assert_int_equal(tsr_cuda->used, 0);
         case_free(&c.drawn);
     }
-    tsr_cuda.cap = cap;
+    tsr_cuda->cap = cap;
     assert_true(ok > 20 && declined > 20);
 }
 
@@ -312,19 +312,19 @@ static void test_portions(void **state)
 {
     (void)state;
     rng r = {seed + 5};
-    const size_t cap = tsr_cuda.cap;
+    const size_t cap = tsr_cuda->cap;
     int large = 0, in_portions = 0;
     for (int round = 0; large < 12 * rounds && round < 2000 * rounds; round++) {
         sparse_case c = draw_case(&r, draw_semiring(&r), 2);
         assert_int_equal(check(&c, true), TSR_OK);
         const size_t rows = (size_t)(c.product.c_by_col ? c.product.n : c.product.m) * 40 + 8192;
         if (last_bytes > rows) {
-            tsr_cuda.cap = tsr_cuda.used + rows + (size_t)rng_below(&r, (int64_t)(last_bytes - rows));
+            tsr_cuda->cap = tsr_cuda->used + rows + (size_t)rng_below(&r, (int64_t)(last_bytes - rows));
             in_portions += check(&c, true) == TSR_OK;
             large++;
         }
         release_slots();
-        tsr_cuda.cap = cap;
+        tsr_cuda->cap = cap;
         case_free(&c.drawn);
     }
     printf("%d of %d in portions\n", in_portions, large);
@@ -381,7 +381,7 @@ static void test_again(void **state)
             check_again(&c, there, &got, k < 2);
         }
         gpu->contents->drop(there);
-        assert_int_equal(tsr_cuda.used, 0);
+        assert_int_equal(tsr_cuda->used, 0);
         free_arrays(&got);
         case_free(&c.drawn);
     }
@@ -412,7 +412,7 @@ static void fail_everywhere(const sparse_case *c, bool use_slots, bool sticky)
         }
         release_slots();
         assert_int_equal(control_live(), live);
-        assert_int_equal(tsr_cuda.used, 0);
+        assert_int_equal(tsr_cuda->used, 0);
         assert_int_equal(check(c, use_slots), TSR_OK);
         release_slots();
     }

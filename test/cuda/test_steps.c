@@ -26,7 +26,7 @@ static void test_steps(void **state)
         contents->drop(value);
         free_step(&c);
     }
-    assert_int_equal(tsr_cuda.used, 0);
+    assert_int_equal(tsr_cuda->used, 0);
 }
 
 /* Values of values; the programs forgets each as soon as it can. */
@@ -136,7 +136,7 @@ static void test_steps_in_chains(void **state)
         contents->drop(live[k].value);
         free_host(&live[k].host);
     }
-    assert_int_equal(tsr_cuda.used, 0);
+    assert_int_equal(tsr_cuda->used, 0);
 }
 
 /* A copy outlives what it is a copy of. */
@@ -166,7 +166,7 @@ static void test_times(void **state)
     host_value h = new_host(TSR_FP32, 300, false);
     draw_host(&h, &r);
     assert_null(gpu->times());
-    tsr_cuda.timed = true;
+    tsr_cuda_all.timed = true;
     void *a = must_upload(&h), *sum;
     const tsr_ewise step = {.op = TSR_EWISE_PLUS, .type = TSR_FP32, .result = TSR_FP32, .count = h.count, .x = {.value = a}, .y = {.value = a}};
     assert_int_equal(arrays->step(&step, &sum), TSR_OK);
@@ -175,7 +175,7 @@ static void test_times(void **state)
     do
         ms = gpu->elapsed(times, rng_chance(&r, 50));
     while (ms < 0);
-    tsr_cuda.timed = false;
+    tsr_cuda_all.timed = false;
     assert_null(none);
     assert_true(ms > 0);
     contents->drop(a);
@@ -207,7 +207,7 @@ static void test_reductions(void **state)
         contents->drop(value);
         free_host(&h);
     }
-    assert_int_equal(tsr_cuda.used, 0);
+    assert_int_equal(tsr_cuda->used, 0);
 }
 
 int main(int argc, char **argv)

@@ -100,7 +100,7 @@ static void test_upload_and_download(void **state)
         upload_one(&r);
         upload_sparse(&r);
     }
-    assert_int_equal(tsr_cuda.used, 0);
+    assert_int_equal(tsr_cuda->used, 0);
 }
 
 /* A value may be fetched often, also into page-locked arrays, and with presence that it need not have. */
@@ -277,7 +277,7 @@ static void test_derived(void **state)
         check_gather(&r);
         check_scatter(&r);
     }
-    assert_int_equal(tsr_cuda.used, 0);
+    assert_int_equal(tsr_cuda->used, 0);
 }
 
 /* ---- dense products ---- */
@@ -337,27 +337,27 @@ static void test_little_memory(void **state)
 {
     (void)state;
     rng r = {seed};
-    size_t cap = tsr_cuda.cap;
+    size_t cap = tsr_cuda->cap;
     int short_of = 0, ok = 0;
     for (int round = 0; round < 300 * rounds; round++) {
         step_case c;
         void *value;
         make_step(&c, &r);
         compute_want(&c);
-        tsr_cuda.cap = (size_t)1 << rng_below(&r, 16);
+        tsr_cuda->cap = (size_t)1 << rng_below(&r, 16);
         tsr_status status = run_step(&c, &value);
         assert_true(status == TSR_OK || status == TSR_OUT_OF_MEMORY);
-        assert_true(tsr_cuda.used <= tsr_cuda.cap);
+        assert_true(tsr_cuda->used <= tsr_cuda->cap);
         *(status == TSR_OK ? &ok : &short_of) += 1;
         if (status == TSR_OK) {
-            tsr_cuda.cap = cap;
+            tsr_cuda->cap = cap;
             check_value(value, &c.want);
             contents->drop(value);
         }
         free_step(&c);
-        assert_int_equal(tsr_cuda.used, 0);
+        assert_int_equal(tsr_cuda->used, 0);
     }
-    tsr_cuda.cap = cap;
+    tsr_cuda->cap = cap;
     assert_true(ok > 20 && short_of > 20);
 }
 
@@ -376,8 +376,8 @@ static void test_values_evict(void **state)
     p.b = (tsr_view){.format = TSR_FULL, .type = TSR_FP32, .nrows = 2, .ncols = 1, .nvec = 2, .vlen = 1, .ld = 1, .nvals = 2, .x = b};
     assert_int_equal(gpu->execute(&p, &(tsr_result){.x = c}), TSR_OK);
     assert_true(gpu->holds(&p));
-    size_t cap = tsr_cuda.cap;
-    tsr_cuda.cap = tsr_cuda.used + 4000;
+    size_t cap = tsr_cuda->cap;
+    tsr_cuda->cap = tsr_cuda->used + 4000;
     rng r = {seed};
     host_value h = new_host(TSR_UINT8, 4100, false);
     draw_host(&h, &r);
@@ -388,8 +388,8 @@ static void test_values_evict(void **state)
     free_host(&h);
     if (slot)
         gpu->release(slot);
-    tsr_cuda.cap = cap;
-    assert_int_equal(tsr_cuda.used, 0);
+    tsr_cuda->cap = cap;
+    assert_int_equal(tsr_cuda->used, 0);
 }
 
 /* ---- products of few entries ---- */
@@ -479,7 +479,7 @@ static void test_frontiers(void **state)
     assert_int_equal(multiply_frontier(&f, few, 2, &got), TSR_OK);
     assert_string_equal(got.kernel, "push");
     gpu->release(f.slot);
-    assert_int_equal(tsr_cuda.used, 0);
+    assert_int_equal(tsr_cuda->used, 0);
 }
 
 /* A full u is pushed along columns that are new; the next product has A by row, made of them there. */
@@ -497,7 +497,7 @@ static void test_new_columns(void **state)
         assert_true(k == 0 ? got.bytes_moved > least : got.bytes_moved <= least);
     }
     gpu->release(f.slot);
-    assert_int_equal(tsr_cuda.used, 0);
+    assert_int_equal(tsr_cuda->used, 0);
 }
 
 static void fail_frontier(const int *columns, int count)
@@ -518,7 +518,7 @@ static void fail_frontier(const int *columns, int count)
         if (f.slot)
             gpu->release(f.slot);
         assert_int_equal(control_live(), live);
-        assert_int_equal(tsr_cuda.used, 0);
+        assert_int_equal(tsr_cuda->used, 0);
     }
 }
 
@@ -604,7 +604,7 @@ static void fail_everywhere(const step_case *c, rng *r, bool sticky)
         if (sticky)
             assert_true(status != TSR_OK);
         assert_int_equal(control_live(), live);
-        assert_int_equal(tsr_cuda.used, 0);
+        assert_int_equal(tsr_cuda->used, 0);
     }
     assert_int_equal(do_all(c, &p, &a), well);
     free_host(&a);
@@ -658,7 +658,7 @@ static void test_threads(void **state)
     assert_int_equal(run_numbered_threads(4, worker), 0);
     rng r = {seed};
     upload_one(&r); /* frees what others left */
-    assert_int_equal(tsr_cuda.used, 0);
+    assert_int_equal(tsr_cuda->used, 0);
 }
 
 /* ---- what it does not take ---- */
@@ -683,7 +683,7 @@ static void test_declines(void **state)
     assert_int_equal(arrays->sums(&sums, &value), TSR_DECLINED);
     contents->drop(integers);
     free_host(&h);
-    assert_int_equal(tsr_cuda.used, 0);
+    assert_int_equal(tsr_cuda->used, 0);
 }
 
 int main(int argc, char **argv)

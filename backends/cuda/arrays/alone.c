@@ -45,15 +45,15 @@ tsr_status tsr_cuda_with_scratch(size_t bytes, tsr_status (*run)(void *arguments
     return status;
 }
 
-/* ---- answers, with tsr_cuda.busy held ---- */
+/* ---- answers, with tsr_cuda_all.busy held ---- */
 
 tsr_status tsr_cuda_fetch_word(void *host, const void *device, size_t bytes)
 {
     int pairs = tsr_cuda_need_pairs(1);
     if (pairs < 0)
         return (tsr_status)pairs;
-    void *staging = tsr_cuda.chunks[1].staging;
-    tsr_status status = tsr_cuda_to_host(staging, device, bytes, tsr_cuda.compute), waited = tsr_cuda_wait(tsr_cuda.compute);
+    void *staging = tsr_cuda->chunks[1].staging;
+    tsr_status status = tsr_cuda_to_host(staging, device, bytes, tsr_cuda->compute), waited = tsr_cuda_wait(tsr_cuda->compute);
     if (status != TSR_OK || waited != TSR_OK)
         return status != TSR_OK ? status : waited;
     memcpy(host, staging, bytes);
@@ -67,7 +67,7 @@ tsr_status tsr_cuda_array_count(tsr_cuda_array *v)
         return TSR_OK;
     tsr_status status = tsr_cuda_new((void **)&total, sizeof *total);
     if (status == TSR_OK)
-        status = tsr_cuda_count_ones(total, v->present, v->count, &tsr_cuda.device, tsr_cuda.compute);
+        status = tsr_cuda_count_ones(total, v->present, v->count, &tsr_cuda->device, tsr_cuda->compute);
     if (status == TSR_OK)
         status = tsr_cuda_fetch_word(&v->nvals, total, sizeof v->nvals);
     tsr_cuda_delete(total);

@@ -24,7 +24,7 @@ static inline tsr_elements tsr_cuda_elements(const tsr_cuda_array *value) /* NUL
     return value ? (tsr_elements){value->x, value->present} : (tsr_elements){NULL, NULL};
 }
 
-/* ---- with tsr_cuda.busy held ---- */
+/* ---- with tsr_cuda_all.busy held ---- */
 
 /* Arrays with nothing in them.  TSR_OUT_OF_MEMORY, also for more than is allowed. */
 tsr_status tsr_cuda_array_new(tsr_cuda_array **value, int64_t count, size_t size, bool bitmap);

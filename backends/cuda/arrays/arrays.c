@@ -18,7 +18,7 @@ static tsr_status fill(tsr_cuda_array *v, const tsr_view *view)
 {
     tsr_ewise s = {.op = TSR_EWISE_IDENTITY, .type = view->type, .result = view->type, .count = v->count};
     memcpy(&s.x.scalar, view->x, v->size);
-    return tsr_cuda_ewise(&s, &(tsr_ewise_arrays){.z = v->x}, &tsr_cuda.device, tsr_cuda.compute);
+    return tsr_cuda_ewise(&s, &(tsr_ewise_arrays){.z = v->x}, &tsr_cuda->device, tsr_cuda->compute);
 }
 
 static tsr_status upload(void *to, const void *from, size_t size, const tsr_view *view, int nthreads, int64_t *moved)
@@ -40,7 +40,7 @@ static tsr_status spread(tsr_cuda_array *v, const tsr_view *view, int nthreads, 
     size_t value_size = view->iso ? 0 : v->size, bytes = csr_bytes(view, value_size);
     tsr_cuda_csr csr = {0};
     uint64_t iso = 0;
-    tsr_status status = tsr_cuda_set(v->x, 0, v->bytes, tsr_cuda.compute);
+    tsr_status status = tsr_cuda_set(v->x, 0, v->bytes, tsr_cuda->compute);
     if (status != TSR_OK || view->nvals == 0)
         return status;
     if (!tsr_cuda_reserve(bytes))
@@ -49,7 +49,7 @@ static tsr_status spread(tsr_cuda_array *v, const tsr_view *view, int nthreads, 
         memcpy(&iso, view->x, v->size);
     status = tsr_cuda_csr_upload(&csr, view, value_size, nthreads, moved);
     if (status == TSR_OK)
-        status = tsr_cuda_spread(v->x, v->present, &csr, (int)v->size, iso, &tsr_cuda.device, tsr_cuda.compute);
+        status = tsr_cuda_spread(v->x, v->present, &csr, (int)v->size, iso, &tsr_cuda->device, tsr_cuda->compute);
     if (status != TSR_OK)
         tsr_cuda_settle();
     tsr_cuda_csr_delete(&csr);
@@ -126,7 +126,7 @@ static tsr_status count(void *value, int64_t *nvals)
 static tsr_status run_wait(void *nothing)
 {
     (void)nothing;
-    return tsr_cuda_wait(tsr_cuda.compute);
+    return tsr_cuda_wait(tsr_cuda->compute);
 }
 
 static tsr_status wait_for(void *value)
@@ -198,14 +198,14 @@ static tsr_status reduce_within(void *arguments, void *scratch)
     tsr_cuda_reduced *result = (void *)memory;
     tsr_status status = tsr_cuda_fusion_reduce_into(result, memory + TSR_CUDA_ALIGNMENT, r->type, r->op, r->value);
     if (status == TSR_DECLINED && (status = tsr_cuda_fusion_run()) == TSR_OK)
-        status = tsr_cuda_reduce(result, memory + TSR_CUDA_ALIGNMENT, r->type, r->op, &e, r->value->count, &tsr_cuda.device, tsr_cuda.compute);
+        status = tsr_cuda_reduce(result, memory + TSR_CUDA_ALIGNMENT, r->type, r->op, &e, r->value->count, &tsr_cuda->device, tsr_cuda->compute);
     return status == TSR_OK ? tsr_cuda_fetch_word(&r->result, memory, sizeof r->result) : status;
 }
 
 static tsr_status run_reduce(void *arguments)
 {
     reducing *r = arguments;
-    return tsr_cuda_with_scratch(TSR_CUDA_ALIGNMENT + tsr_cuda_reduce_bytes(r->value->count, &tsr_cuda.device), reduce_within, r);
+    return tsr_cuda_with_scratch(TSR_CUDA_ALIGNMENT + tsr_cuda_reduce_bytes(r->value->count, &tsr_cuda->device), reduce_within, r);
 }
 
 static tsr_status reduce(void *value, tsr_type type, tsr_reduce_op op, void *scalar, bool *any)
@@ -234,8 +234,8 @@ static tsr_status run_multiply(void *arguments)
     if (status != TSR_OK)
         return status;
     bool nothing = p->m == 0 || p->n == 0 || p->k == 0;
-    status = nothing ? tsr_cuda_set(m->value->x, 0, m->value->bytes, tsr_cuda.compute)
-                     : tsr_cuda_gemm(p, a->x, b->x, m->value->x, tsr_cuda.compute);
+    status = nothing ? tsr_cuda_set(m->value->x, 0, m->value->bytes, tsr_cuda->compute)
+                     : tsr_cuda_gemm(p, a->x, b->x, m->value->x, tsr_cuda->compute);
     if (status != TSR_OK) {
         tsr_cuda_array_free(m->value);
         m->value = NULL;

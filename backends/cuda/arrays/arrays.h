@@ -33,7 +33,7 @@ tsr_status tsr_cuda_array_places(const tsr_places *places, void **value);
 tsr_status tsr_cuda_array_scatter(void *value, const tsr_indices *to, int64_t count, int nthreads, void **result, int64_t *bytes_moved);
 tsr_status tsr_cuda_array_gather(void *value, const tsr_indices *from, int nthreads, void **result, int64_t *bytes_moved);
 
-/* ---- with tsr_cuda.busy held ---- */
+/* ---- with tsr_cuda_all.busy held ---- */
 
 /* What the host holds, queued on `compute` when it returns; *moved grows. */
 tsr_status tsr_cuda_array_upload(tsr_cuda_array **value, const tsr_view *view, int nthreads, int64_t *moved);

@@ -51,14 +51,14 @@ static tsr_status sum_within(void *arguments, void *scratch)
 {
     deriving *d = arguments;
     tsr_elements e = tsr_cuda_elements(d->from);
-    return tsr_cuda_sums(d->how.sums, &e, d->value->x, d->value->present, scratch, &tsr_cuda.device, tsr_cuda.compute);
+    return tsr_cuda_sums(d->how.sums, &e, d->value->x, d->value->present, scratch, &tsr_cuda->device, tsr_cuda->compute);
 }
 
 static tsr_status run_sums(void *arguments)
 {
     deriving *d = arguments;
     const tsr_sums *s = d->how.sums;
-    size_t bytes = tsr_cuda_sums_bytes(s, &tsr_cuda.device);
+    size_t bytes = tsr_cuda_sums_bytes(s, &tsr_cuda->device);
     tsr_status status = tsr_cuda_array_new(&d->value, s->vectors, d->from->size, d->from->present || s->length == 0);
     if (status == TSR_OK)
         status = keep(d, bytes ? tsr_cuda_with_scratch(bytes, sum_within, d) : sum_within(d, NULL));
@@ -81,8 +81,8 @@ static tsr_status run_cast(void *arguments)
     if (status != TSR_OK)
         return status;
     d->value->nvals = v->nvals;
-    return keep(d, tsr_cuda_cast(d->value->x, d->value->present, d->how.cast.to, &e, d->how.cast.from, v->count, &tsr_cuda.device,
-                                 tsr_cuda.compute));
+    return keep(d, tsr_cuda_cast(d->value->x, d->value->present, d->how.cast.to, &e, d->how.cast.from, v->count, &tsr_cuda->device,
+                                 tsr_cuda->compute));
 }
 
 tsr_status tsr_cuda_array_cast(void *value, tsr_type from, tsr_type to, void **result)
@@ -100,7 +100,7 @@ static tsr_status run_turn(void *arguments)
         return status;
     d->value->nvals = v->nvals;
     return keep(d, tsr_cuda_turn(d->value->x, d->value->present, &e, (int)v->size, d->how.turn.vectors, d->how.turn.length,
-                                 &tsr_cuda.device, tsr_cuda.compute));
+                                 &tsr_cuda->device, tsr_cuda->compute));
 }
 
 tsr_status tsr_cuda_array_turn(void *value, int64_t vectors, int64_t length, void **result)
@@ -121,7 +121,7 @@ static tsr_status run_places(void *arguments)
         return status;
     if (!p->select)
         d->value->nvals = v->nvals;
-    return keep(d, tsr_cuda_places(p, &e, (int)v->size, d->value->x, d->value->present, &tsr_cuda.device, tsr_cuda.compute));
+    return keep(d, tsr_cuda_places(p, &e, (int)v->size, d->value->x, d->value->present, &tsr_cuda->device, tsr_cuda->compute));
 }
 
 tsr_status tsr_cuda_array_places(const tsr_places *places, void **value)
@@ -139,7 +139,7 @@ static tsr_status run_listed(deriving *d, uint32_t *list, listed_kernel kernel)
     tsr_elements e = tsr_cuda_elements(d->from);
     tsr_status status = list ? tsr_cuda_list_upload(list, d->how.list.places, d->how.list.nthreads, &d->moved) : TSR_OK;
     if (status == TSR_OK)
-        status = kernel(d->how.list.places, list, &e, (int)d->from->size, d->value->x, d->value->present, &tsr_cuda.device, tsr_cuda.compute);
+        status = kernel(d->how.list.places, list, &e, (int)d->from->size, d->value->x, d->value->present, &tsr_cuda->device, tsr_cuda->compute);
     if (status != TSR_OK)
         tsr_cuda_settle(); /* nothing writes there any more */
     return status;
@@ -177,7 +177,7 @@ static tsr_status check_places(deriving *d)
 static tsr_status scatter_within(void *arguments, void *scratch)
 {
     deriving *d = arguments;
-    tsr_status status = tsr_cuda_set(d->value->x, 0, d->value->bytes, tsr_cuda.compute);
+    tsr_status status = tsr_cuda_set(d->value->x, 0, d->value->bytes, tsr_cuda->compute);
     if (status == TSR_OK)
         status = run_listed(d, scratch, tsr_cuda_scatter_elements);
     return status == TSR_OK ? check_places(d) : status;

@@ -62,8 +62,8 @@ tsr_status tsr_cuda_fusion_run(void)
 {
     tsr_cuda_fusion_drop();
     mark_wanted();
-    tsr_status status = held.n > 1    ? tsr_cuda_fusion(&held, &tsr_cuda.device, tsr_cuda.compute)
-                        : held.n == 1 ? tsr_cuda_ewise(&held.step[0], &held.arrays[0], &tsr_cuda.device, tsr_cuda.compute)
+    tsr_status status = held.n > 1    ? tsr_cuda_fusion(&held, &tsr_cuda->device, tsr_cuda->compute)
+                        : held.n == 1 ? tsr_cuda_ewise(&held.step[0], &held.arrays[0], &tsr_cuda->device, tsr_cuda->compute)
                                       : TSR_OK;
     if (status == TSR_OK)
         forget_all();
@@ -80,7 +80,7 @@ tsr_status tsr_cuda_fusion_reduce_into(tsr_cuda_reduced *result, void *scratch, 
     if (!held.n || made[held.n - 1] != value || !joins(type, op))
         return TSR_DECLINED;
     mark_wanted();
-    tsr_status status = tsr_cuda_fusion_reduce(result, scratch, op, &held, &tsr_cuda.device, tsr_cuda.compute);
+    tsr_status status = tsr_cuda_fusion_reduce(result, scratch, op, &held, &tsr_cuda->device, tsr_cuda->compute);
     if (status == TSR_OK)
         forget_all();
     return status;
@@ -104,7 +104,7 @@ tsr_status tsr_cuda_fusion_add(const tsr_ewise *s, const tsr_ewise_arrays *array
     const bool takes = tsr_fusion_takes(s, arrays);
     tsr_status status = takes && goes_on(s) ? TSR_OK : tsr_cuda_fusion_run();
     if (status != TSR_OK || !takes)
-        return status == TSR_OK ? tsr_cuda_ewise(s, arrays, &tsr_cuda.device, tsr_cuda.compute) : status;
+        return status == TSR_OK ? tsr_cuda_ewise(s, arrays, &tsr_cuda->device, tsr_cuda->compute) : status;
     tsr_cuda_array *const wanted[OPERANDS] = {s->x.value, s->y.value, s->c};
     const int k = held.n++;
     for (int at = 0; at < OPERANDS; at++)

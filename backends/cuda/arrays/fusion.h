@@ -1,5 +1,5 @@
 /* Steps that are held back: the next call shows whether it goes on with what they make (then one kernel does both) and what of it anybody
- * can still read.  One fusion at a time; tsr_cuda.busy is held.
+ * can still read.  One fusion at a time; tsr_cuda_all.busy is held.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CUDA_FUSION_OF_STEPS_H
 #define TSR_CUDA_FUSION_OF_STEPS_H

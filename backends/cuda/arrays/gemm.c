@@ -28,7 +28,7 @@ typedef union symbol {
     gemm64_function gemm64;
 } symbol;
 
-/* Guarded by tsr_cuda.busy. */
+/* Guarded by tsr_cuda_all.busy. */
 static struct {
     bool tried;
     void *handle; /* NULL: there is no cuBLAS */

@@ -36,7 +36,7 @@ static tsr_status keep_some(tsr_cuda_csr *out, const tsr_cuda_csr *in, const tsr
     const size_t working = tsr_cuda_keep_bytes(in->nvals) + bytes_of(in, value_size);
     if (!tsr_cuda_reserve(working))
         return TSR_OUT_OF_MEMORY;
-    const tsr_status status = tsr_cuda_keep_entries(out, in, keep, (int)value_size, tsr_cuda.compute);
+    const tsr_status status = tsr_cuda_keep_entries(out, in, keep, (int)value_size, tsr_cuda->compute);
     tsr_cuda_unreserve(working);
     return status;
 }
@@ -95,13 +95,13 @@ static bool is_whole(const tsr_indices *s, int64_t length)
 
 static tsr_status make_list(uint32_t *list, const tsr_indices *s, int nthreads, int64_t *moved)
 {
-    return s->list ? tsr_cuda_list_upload(list, s, nthreads, moved) : tsr_cuda_number_list(list, s->first, s->step, s->count, tsr_cuda.compute);
+    return s->list ? tsr_cuda_list_upload(list, s, nthreads, moved) : tsr_cuda_number_list(list, s->first, s->step, s->count, tsr_cuda->compute);
 }
 
 /* Rows of `in`, which are then all that is left of it. */
 static tsr_status take_rows(tsr_cuda_csr *out, const tsr_cuda_csr *in, const uint32_t *list, int64_t count, size_t value_size)
 {
-    return tsr_cuda_take_rows_of(out, in, list, count, (int)value_size, tsr_cuda.compute);
+    return tsr_cuda_take_rows_of(out, in, list, count, (int)value_size, tsr_cuda->compute);
 }
 
 /* A (:, places), from its transpose; A (:, :) is there already. */
@@ -110,7 +110,7 @@ static tsr_status take_columns(tsr_cuda_csr *out, const tsr_cuda_csr *turned, co
     tsr_cuda_csr taken = {0};
     tsr_status status = take_rows(&taken, turned, list, count, value_size);
     if (status == TSR_OK)
-        status = tsr_cuda_flip(out, &taken, (int)value_size, tsr_cuda.compute);
+        status = tsr_cuda_flip(out, &taken, (int)value_size, tsr_cuda->compute);
     tsr_cuda_csr_delete(&taken);
     return status;
 }

@@ -37,7 +37,7 @@ static tsr_status compute(tsr_cuda_csr *csr, const tsr_ewise *step, tsr_elements
     arrays.z = z;
     arrays.z_present = present;
     if (status == TSR_OK && csr->nvals)
-        status = tsr_cuda_ewise(&s, &arrays, &tsr_cuda.device, tsr_cuda.compute);
+        status = tsr_cuda_ewise(&s, &arrays, &tsr_cuda->device, tsr_cuda->compute);
     tsr_cuda_delete(present);
     csr->x = z;
     return status;
@@ -88,14 +88,14 @@ tsr_status tsr_cuda_compressed_apply(void **c, const tsr_compressed_operand *a, 
 static tsr_status join_with(tsr_cuda_csr *out, const tsr_cuda_csr *a, const tsr_cuda_csr *b, const tsr_ewise *step)
 {
     tsr_cuda_joined joined;
-    tsr_status status = tsr_cuda_join_entries(&joined, a, b, step->unite, (int)tsr_type_size(step->type), tsr_cuda.compute);
+    tsr_status status = tsr_cuda_join_entries(&joined, a, b, step->unite, (int)tsr_type_size(step->type), tsr_cuda->compute);
     if (status != TSR_OK)
         return status;
     void *x = joined.csr.x;
     status = compute(&joined.csr, step, (tsr_elements){x, joined.x_present}, (tsr_elements){joined.y, joined.y_present});
     *out = joined.csr;
     joined.csr = (tsr_cuda_csr){.x = x};
-    tsr_cuda_join_free(&joined, tsr_cuda.compute);
+    tsr_cuda_join_free(&joined, tsr_cuda->compute);
     return status;
 }
 
@@ -164,7 +164,7 @@ static tsr_status reduce_within(void *arguments, void *scratch)
     reducing *r = arguments;
     char *memory = scratch;
     const tsr_status status = tsr_cuda_reduce((void *)memory, memory + TSR_CUDA_ALIGNMENT, r->a->view.type, r->op, &r->elements, r->count,
-                                              &tsr_cuda.device, tsr_cuda.compute);
+                                              &tsr_cuda->device, tsr_cuda->compute);
     return status == TSR_OK ? tsr_cuda_fetch_word(&r->result, memory, sizeof r->result) : status;
 }
 
@@ -178,7 +178,7 @@ static tsr_status run_reduce(void *arguments)
     r->elements.x = a->csr.x;
     r->count = a->csr.nvals;
     status = !r->elements.x ? TSR_DECLINED
-                            : tsr_cuda_with_scratch(TSR_CUDA_ALIGNMENT + tsr_cuda_reduce_bytes(r->count, &tsr_cuda.device), reduce_within, r);
+                            : tsr_cuda_with_scratch(TSR_CUDA_ALIGNMENT + tsr_cuda_reduce_bytes(r->count, &tsr_cuda->device), reduce_within, r);
     tsr_cuda_sparse_leave(a);
     return status;
 }

@@ -18,7 +18,7 @@ size_t tsr_cuda_compressed_value_size(const tsr_cuda_sparse *held);
 /* By row, the view turned if it is held by column; or its transpose. */
 tsr_cuda_operand tsr_cuda_compressed_operand(const tsr_compressed_operand *a, bool turned);
 
-/* ---- with tsr_cuda.busy held ---- */
+/* ---- with tsr_cuda_all.busy held ---- */
 
 /* The caller's use of `held` is taken over, also by a failure. */
 tsr_status tsr_cuda_compressed_hold(void **c, tsr_cuda_sparse *held);

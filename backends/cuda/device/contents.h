@@ -11,7 +11,7 @@
 typedef struct tsr_cuda_contents {
     tsr_cuda_dead dead; /* once everybody has dropped it */
     atomic_int refs;
-    /* To the host; nvals and bytes_moved are 0 before.  tsr_cuda.busy is held; nothing is under way when it returns. */
+    /* To the host; nvals and bytes_moved are 0 before.  tsr_cuda_all.busy is held; nothing is under way when it returns. */
     tsr_status (*download)(void *contents, tsr_download *to);
 } tsr_cuda_contents;
 

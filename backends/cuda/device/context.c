@@ -6,8 +6,11 @@
 
 #include "src/policy/model/model.h"
 
-tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUDA_CHUNK_BYTES, .tile = TSR_CUDA_TILE_BYTES,
-                            .row = TSR_CUDA_ROW_BYTES, .direct_row = TSR_CUDA_DIRECT_ROW_BYTES, .ring = TSR_CUDA_RING};
+tsr_cuda_process tsr_cuda_all = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUDA_CHUNK_BYTES, .tile = TSR_CUDA_TILE_BYTES,
+                                 .row = TSR_CUDA_ROW_BYTES, .direct_row = TSR_CUDA_DIRECT_ROW_BYTES, .ring = TSR_CUDA_RING};
+
+static tsr_cuda_context only;
+_Thread_local tsr_cuda_context *tsr_cuda = &only;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static tsr_backend_options chosen;
@@ -17,15 +20,15 @@ static bool opened;
 static tsr_status open_device(void)
 {
     size_t available = 0;
-    tsr_status status = tsr_cuda_open(chosen.device, &tsr_cuda.device);
+    tsr_status status = tsr_cuda_open(chosen.device, &tsr_cuda->device);
     if (status == TSR_OK)
         status = tsr_cuda_free_memory(&available);
-    tsr_cuda.model = chosen.model ? chosen.model : tsr_model_default(tsr_cuda.device.major * 10 + tsr_cuda.device.minor);
-    tsr_cuda.cap = chosen.device_memory ? chosen.device_memory : available / 5 * 4;
-    void **const streams[] = {&tsr_cuda.compute, &tsr_cuda.up, &tsr_cuda.down};
+    tsr_cuda->model = chosen.model ? chosen.model : tsr_model_default(tsr_cuda->device.major * 10 + tsr_cuda->device.minor);
+    tsr_cuda->cap = chosen.device_memory ? chosen.device_memory : available / 5 * 4;
+    void **const streams[] = {&tsr_cuda->compute, &tsr_cuda->up, &tsr_cuda->down};
     for (int k = 0; k < 3 && status == TSR_OK; k++)
         status = tsr_cuda_stream_new(streams[k]);
-    return status == TSR_OK ? tsr_cuda_event_new(&tsr_cuda.order) : status;
+    return status == TSR_OK ? tsr_cuda_event_new(&tsr_cuda->order) : status;
 }
 
 static void open_once(void)
@@ -39,8 +42,8 @@ static void open_once(void)
 bool tsr_cuda_start(const tsr_backend_options *options, const tsr_cuda_callbacks *callbacks)
 {
     chosen = *options;
-    tsr_cuda.timed = options->timed;
-    tsr_cuda.callbacks = callbacks;
+    tsr_cuda_all.timed = options->timed;
+    tsr_cuda_all.callbacks = callbacks;
     pthread_once(&once, open_once);
     return opened;
 }
@@ -53,7 +56,7 @@ bool tsr_cuda_alive(void)
 tsr_status tsr_cuda_enter(void **before)
 {
     *before = tsr_cuda_current();
-    return tsr_cuda_use(tsr_cuda.device.ordinal);
+    return tsr_cuda_use(tsr_cuda->device.ordinal);
 }
 
 void tsr_cuda_leave(void *before)
@@ -73,7 +76,7 @@ void tsr_cuda_let_go(tsr_cuda_dead *dead)
     pthread_mutex_unlock(&letting_go);
 }
 
-/* tsr_cuda.busy is held. */
+/* tsr_cuda_all.busy is held. */
 static void free_dead(void)
 {
     pthread_mutex_lock(&letting_go);
@@ -84,12 +87,12 @@ static void free_dead(void)
         next = dead->next;
         dead->free(dead);
     }
-    tsr_cuda.callbacks->drop_unseen();
+    tsr_cuda_all.callbacks->drop_unseen();
 }
 
 tsr_status tsr_cuda_begin(void **before)
 {
-    pthread_mutex_lock(&tsr_cuda.busy);
+    pthread_mutex_lock(&tsr_cuda_all.busy);
     tsr_status status = tsr_cuda_enter(before);
     if (status == TSR_OK)
         free_dead();
@@ -99,13 +102,13 @@ tsr_status tsr_cuda_begin(void **before)
 void tsr_cuda_end(void *before)
 {
     tsr_cuda_leave(before);
-    pthread_mutex_unlock(&tsr_cuda.busy);
+    pthread_mutex_unlock(&tsr_cuda_all.busy);
 }
 
 void tsr_cuda_free_dead_unless_busy(void)
 {
     void *before;
-    if (pthread_mutex_trylock(&tsr_cuda.busy) != 0)
+    if (pthread_mutex_trylock(&tsr_cuda_all.busy) != 0)
         return;
     if (tsr_cuda_enter(&before) == TSR_OK)
         free_dead();
@@ -116,13 +119,13 @@ void tsr_cuda_free_dead_unless_busy(void)
 
 tsr_status tsr_cuda_after(void *stream, void *earlier)
 {
-    tsr_status status = tsr_cuda_event_record(tsr_cuda.order, earlier);
-    return status == TSR_OK ? tsr_cuda_event_follow(tsr_cuda.order, stream) : status;
+    tsr_status status = tsr_cuda_event_record(tsr_cuda->order, earlier);
+    return status == TSR_OK ? tsr_cuda_event_follow(tsr_cuda->order, stream) : status;
 }
 
 tsr_status tsr_cuda_settle(void)
 {
-    void *const streams[] = {tsr_cuda.up, tsr_cuda.compute, tsr_cuda.down};
+    void *const streams[] = {tsr_cuda->up, tsr_cuda->compute, tsr_cuda->down};
     tsr_status status = TSR_OK;
     for (int k = 0; k < 3; k++) {
         tsr_status one = tsr_cuda_wait(streams[k]);
@@ -142,7 +145,7 @@ static void free_chunk(tsr_cuda_chunk *c)
 
 static tsr_status new_chunk(tsr_cuda_chunk *c)
 {
-    tsr_status status = tsr_cuda_pin(&c->staging, (size_t)tsr_cuda.chunk);
+    tsr_status status = tsr_cuda_pin(&c->staging, (size_t)tsr_cuda_all.chunk);
     if (status == TSR_OK)
         status = tsr_cuda_event_new(&c->event);
     if (status != TSR_OK)
@@ -160,51 +163,51 @@ static tsr_status new_pair(tsr_cuda_chunk pair[2])
 
 int tsr_cuda_need_pairs(int64_t wanted)
 {
-    int count = wanted > tsr_cuda.ring ? tsr_cuda.ring : wanted < 1 ? 1 : (int)wanted;
+    int count = wanted > tsr_cuda_all.ring ? tsr_cuda_all.ring : wanted < 1 ? 1 : (int)wanted;
     tsr_status status = TSR_OK;
-    while (tsr_cuda.npairs < count && (status = new_pair(&tsr_cuda.chunks[2 * tsr_cuda.npairs])) == TSR_OK)
-        tsr_cuda.npairs++;
-    if (status == TSR_INTERNAL_ERROR || tsr_cuda.npairs == 0)
+    while (tsr_cuda->npairs < count && (status = new_pair(&tsr_cuda->chunks[2 * tsr_cuda->npairs])) == TSR_OK)
+        tsr_cuda->npairs++;
+    if (status == TSR_INTERNAL_ERROR || tsr_cuda->npairs == 0)
         return (int)status;
-    return tsr_cuda.npairs < count ? tsr_cuda.npairs : count;
+    return tsr_cuda->npairs < count ? tsr_cuda->npairs : count;
 }
 
 /* ---- device memory ---- */
 
 bool tsr_cuda_reserve(size_t bytes)
 {
-    if (bytes > tsr_cuda.cap)
+    if (bytes > tsr_cuda->cap)
         return false; /* and nothing is evicted in vain */
     while (!tsr_cuda_has_room(bytes))
-        if (!tsr_cuda.callbacks->evict_oldest())
+        if (!tsr_cuda_all.callbacks->evict_oldest())
             return false;
-    tsr_cuda.used += bytes;
+    tsr_cuda->used += bytes;
     return true;
 }
 
 bool tsr_cuda_has_room(size_t bytes)
 {
-    return bytes <= tsr_cuda.cap - tsr_cuda.used;
+    return bytes <= tsr_cuda->cap - tsr_cuda->used;
 }
 
 void tsr_cuda_evict_all(void)
 {
     free_dead();
-    while (tsr_cuda.callbacks->evict_oldest())
+    while (tsr_cuda_all.callbacks->evict_oldest())
         ;
 }
 
 void tsr_cuda_unreserve(size_t bytes)
 {
-    tsr_cuda.used -= bytes;
+    tsr_cuda->used -= bytes;
 }
 
 tsr_status tsr_cuda_new(void **p, size_t bytes)
 {
-    return tsr_cuda_malloc(p, bytes ? bytes : 1, tsr_cuda.compute);
+    return tsr_cuda_malloc(p, bytes ? bytes : 1, tsr_cuda->compute);
 }
 
 void tsr_cuda_delete(void *p)
 {
-    tsr_cuda_free(p, tsr_cuda.compute);
+    tsr_cuda_free(p, tsr_cuda->compute);
 }

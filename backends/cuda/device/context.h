@@ -29,30 +29,38 @@ enum { TSR_CUDA_RING = 16 }; /* most chunks of one direction */
 
 struct tsr_cuda_sparse;
 
-/* What those above are asked to do.  tsr_cuda.busy is held. */
+/* What those above are asked to do.  tsr_cuda_all.busy is held. */
 typedef struct tsr_cuda_callbacks {
     bool (*evict_oldest)(void); /* free the sparse operand that was not used for longest; false: nothing is left */
     void (*free_representations)(struct tsr_cuda_sparse *a); /* all that was made of it */
     void (*drop_unseen)(void);  /* operations whose results nobody can look at any more */
 } tsr_cuda_callbacks;
 
+/* What all devices share. */
+typedef struct tsr_cuda_process {
+    pthread_mutex_t busy; /* one product at a time: the bus is the limit.  Guards all below, and of a device all but `device`, `cap` and the streams */
+    bool timed;           /* somebody asks how long the device takes (times.c) */
+    const tsr_cuda_callbacks *callbacks;
+    int built, evicted;   /* block formats and the like made, sparse operands given up, by the present product */
+    int64_t chunk, tile, row, direct_row; /* TSR_CUDA_CHUNK_BYTES and so on, unless a benchmark tries others */
+    int ring;             /* chunks of one direction wanted, <= TSR_CUDA_RING */
+} tsr_cuda_process;
+
+extern tsr_cuda_process tsr_cuda_all;
+
+/* One device. */
 typedef struct tsr_cuda_context {
-    pthread_mutex_t busy; /* one product at a time: the bus is the limit.  Guards all below but `device`, `cap` and the streams */
     tsr_cuda_device device;
     void *compute, *up, *down; /* streams; memory is allocated and freed on `compute` */
     void *order;               /* event of tsr_cuda_after */
-    bool timed;                /* somebody asks how long the device takes (times.c) */
     size_t cap, used;          /* bytes of device memory: allowed, reserved */
     const struct tsr_model *model; /* what kernels cost */
-    const tsr_cuda_callbacks *callbacks;
-    int built, evicted;        /* block formats and the like made, sparse operands given up, by the present product */
-    int64_t chunk, tile, row, direct_row; /* TSR_CUDA_CHUNK_BYTES and so on, unless a benchmark tries others */
-    int ring;                  /* chunks of one direction wanted, <= TSR_CUDA_RING */
     int npairs;                /* there are 2 npairs chunks: even ones go up, odd ones come down */
     tsr_cuda_chunk chunks[2 * TSR_CUDA_RING];
 } tsr_cuda_context;
 
-extern tsr_cuda_context tsr_cuda;
+/* The device of this thread. */
+extern _Thread_local tsr_cuda_context *tsr_cuda;
 
 /* Opens the device once per process.  False: it cannot be used. */
 bool tsr_cuda_start(const tsr_backend_options *options, const tsr_cuda_callbacks *callbacks);
@@ -63,11 +71,11 @@ bool tsr_cuda_alive(void);
 tsr_status tsr_cuda_enter(void **before);
 void tsr_cuda_leave(void *before);
 
-/* Takes tsr_cuda.busy, enters, frees what others have let go; end, also after a failure, leaves and gives it back. */
+/* Takes tsr_cuda_all.busy, enters, frees what others have let go; end, also after a failure, leaves and gives it back. */
 tsr_status tsr_cuda_begin(void **before);
 void tsr_cuda_end(void *before);
 
-/* The first member of what any thread may let go at any time: freed by whoever takes tsr_cuda.busy next. */
+/* The first member of what any thread may let go at any time: freed by whoever takes tsr_cuda_all.busy next. */
 typedef struct tsr_cuda_dead {
     struct tsr_cuda_dead *next;
     void (*free)(void *whole);

@@ -13,7 +13,7 @@ typedef struct span {
     struct span *next;
 } span;
 
-static span *current; /* started; guarded by tsr_cuda.busy */
+static span *current; /* started; guarded by tsr_cuda_all.busy */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the lists */
 static span *unused, *stopped; /* stopped: newest first, until their threads ask */
@@ -61,8 +61,8 @@ static span *new_span(void)
 
 void tsr_cuda_times_start(void)
 {
-    current = tsr_cuda.timed ? new_span() : NULL;
-    if (!current || tsr_cuda_event_record(current->from, tsr_cuda.compute) == TSR_OK)
+    current = tsr_cuda_all.timed ? new_span() : NULL;
+    if (!current || tsr_cuda_event_record(current->from, tsr_cuda->compute) == TSR_OK)
         return;
     free_span(current);
     current = NULL;
@@ -75,7 +75,7 @@ void tsr_cuda_times_stop(void)
     if (!s)
         return;
     s->thread = pthread_self();
-    if (tsr_cuda_event_record(s->to, tsr_cuda.compute) == TSR_OK)
+    if (tsr_cuda_event_record(s->to, tsr_cuda->compute) == TSR_OK)
         push(&stopped, s);
     else
         free_span(s);

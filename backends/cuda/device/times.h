@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* With tsr_cuda.busy held, around the work of one call; nothing happens unless times were asked for.  What is on `compute` between the two
+/* With tsr_cuda_all.busy held, around the work of one call; nothing happens unless times were asked for.  What is on `compute` between the two
  * counts, and what the call waits for. */
 void tsr_cuda_times_start(void);
 void tsr_cuda_times_stop(void);

@@ -43,7 +43,7 @@ static void leave(pattern *of)
     if (!of->s)
         return;
     tsr_cuda_unreserve(bytes_of(&of->cut));
-    tsr_cuda_attention_cut_free(&of->cut, tsr_cuda.compute);
+    tsr_cuda_attention_cut_free(&of->cut, tsr_cuda->compute);
     tsr_cuda_sparse_leave(of->s);
     of->s = NULL;
 }
@@ -57,9 +57,9 @@ static tsr_status use(pattern *of, const tsr_view *view, void **slot, bool trans
         of->s = NULL;
         return status;
     }
-    status = tsr_cuda_attention_cut_rows(&of->cut, &of->s->csr, like, tsr_cuda.compute);
+    status = tsr_cuda_attention_cut_rows(&of->cut, &of->s->csr, like, tsr_cuda->compute);
     if (status == TSR_OK && !tsr_cuda_reserve(bytes_of(&of->cut))) {
-        tsr_cuda_attention_cut_free(&of->cut, tsr_cuda.compute);
+        tsr_cuda_attention_cut_free(&of->cut, tsr_cuda->compute);
         return TSR_OUT_OF_MEMORY;
     }
     return status;
@@ -68,7 +68,7 @@ static tsr_status use(pattern *of, const tsr_view *view, void **slot, bool trans
 static void leave_windows(windows *w)
 {
     if (w->bytes) {
-        tsr_cuda_attention_windows_free(&w->of, tsr_cuda.compute);
+        tsr_cuda_attention_windows_free(&w->of, tsr_cuda->compute);
         tsr_cuda_unreserve(w->bytes);
         w->bytes = 0;
     }
@@ -87,7 +87,7 @@ static tsr_status make_windows(windows *w, const tsr_cuda_csr *s, const tsr_atte
     const size_t bytes = at_most_bytes(s), working = (size_t)s->nvals * 32;
     if (!tsr_cuda_attention_windows_fit(s, like) || !tsr_cuda_reserve(bytes + working))
         return TSR_OK;
-    const tsr_status status = tsr_cuda_attention_windows_make(&w->of, s, like->q.heads, &tsr_cuda.device, tsr_cuda.compute);
+    const tsr_status status = tsr_cuda_attention_windows_make(&w->of, s, like->q.heads, &tsr_cuda->device, tsr_cuda->compute);
     tsr_cuda_unreserve(status == TSR_OK ? working : bytes + working);
     w->bytes = status == TSR_OK ? bytes : 0;
     if (status == TSR_OK && !tsr_cuda_attention_windows_pay(w->of.blocks.w.nvectors, s->nvals, like))

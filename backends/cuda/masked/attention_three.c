@@ -16,7 +16,7 @@ bool tsr_cuda_three_fit(const tsr_attention_operands *o)
 
 static tsr_status list_work(tsr_cuda_sparse *s)
 {
-    return s->csr.work ? TSR_OK : tsr_cuda_csr_work(&s->csr, &tsr_cuda.device, tsr_cuda.compute);
+    return s->csr.work ? TSR_OK : tsr_cuda_csr_work(&s->csr, &tsr_cuda->device, tsr_cuda->compute);
 }
 
 tsr_status tsr_cuda_three_prepare(bool *good, tsr_cuda_sparse *s, const tsr_attention_operands *like)
@@ -25,7 +25,7 @@ tsr_status tsr_cuda_three_prepare(bool *good, tsr_cuda_sparse *s, const tsr_atte
     if (s->csr.nvals == 0 || like->q.type != TSR_FP32)
         return TSR_OK;
     tsr_status status = list_work(s);
-    if (status == TSR_OK && tsr_cuda.device.major >= 9 && !s->stencil.failed)
+    if (status == TSR_OK && tsr_cuda->device.major >= 9 && !s->stencil.failed)
         status = tsr_cuda_stencil_prepare(&s->stencil, &s->csr, like->q.width * 4, TSR_CUDA_EXACT);
     *good = status == TSR_OK;
     return status == TSR_OUT_OF_MEMORY || status == TSR_DECLINED ? TSR_OK : status;
@@ -52,7 +52,7 @@ static tsr_status sample(const three *t, int64_t head)
     const tsr_cuda_csr *mask = &t->s->csr;
     const tsr_cuda_sddmm product = {.semiring = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}, .mask = mask, .end = mask->nvals, .k = o->q.width,
                                     .a = head_of(&o->q, head), .lda = o->q.ld, .b = head_of(&o->k, head), .ldb = o->k.ld, .x = t->csr.x,
-                                    .device = &tsr_cuda.device, .stream = o->stream};
+                                    .device = &tsr_cuda->device, .stream = o->stream};
     const tsr_cuda_stencil *stencil = &t->s->stencil;
     return stencil->bytes ? tsr_cuda_sddmm_stencil(&stencil->blocks, &stencil->work, TSR_CUDA_EXACT, &product) : tsr_cuda_sddmm_csr(&product);
 }
@@ -61,7 +61,7 @@ static tsr_cuda_csr_spmm product_of(const three *t, int64_t head)
 {
     const tsr_attention_operands *o = t->o;
     return (tsr_cuda_csr_spmm){.semiring = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}, .n = o->v.width, .b = head_of(&o->v, head), .ldb = o->v.ld,
-                               .c = head_of(&o->o, head), .ldc = o->o.ld, .alpha = 1, .partial = t->partial, .device = &tsr_cuda.device,
+                               .c = head_of(&o->o, head), .ldc = o->o.ld, .alpha = 1, .partial = t->partial, .device = &tsr_cuda->device,
                                .stream = o->stream};
 }
 

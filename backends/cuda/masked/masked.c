@@ -35,7 +35,7 @@ typedef struct staying {
 } staying;
 
 enum { STAYING_SHARE = 4 }; /* of the memory allowed, at most */
-static size_t staying_bytes; /* tsr_cuda.busy is held */
+static size_t staying_bytes; /* tsr_cuda_all.busy is held */
 
 #define TAKES "any type and semiring; A, B and the mask sparse"
 
@@ -133,7 +133,7 @@ static tsr_status compute_dot(void *product, const tsr_cuda_entries *e)
     tsr_cuda_masked q = {.semiring = p->semiring, .a = &s->csr[A], .b = &s->csr[B], .mask = &mask,
                          .mask_size = (int)tsr_type_size(p->mask.type), .begin = e->begin, .end = e->end,
                          .a_iso = tsr_cuda_iso_value(&p->a), .b_iso = tsr_cuda_iso_value(&p->b), .x = e->x, .present = e->present,
-                         .products = s->products, .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
+                         .products = s->products, .device = &tsr_cuda->device, .stream = tsr_cuda->compute};
     bool positions = tsr_cuda_masked_reads(&q), keeps = may_keep(s, &q);
     uint64_t of_a = s->held[A]->number, of_b = s->held[B]->number;
     tsr_cuda_kept_plan **plans = &s->held[MASK]->plans, *plan = keeps ? tsr_cuda_plan_find(*plans, of_a, of_b, positions) : NULL;
@@ -156,8 +156,8 @@ static tsr_status compute_sddmm(void *product, const tsr_cuda_entries *e)
     const tsr_cuda_dense *a = &s->dense[A], *b = &s->dense[B];
     tsr_cuda_sddmm q = {.semiring = p->semiring, .mask = &s->csr[MASK], .mask_size = (int)tsr_type_size(p->mask.type),
                         .begin = e->begin, .end = e->end, .k = p->k, .a = a->x, .lda = a->ld, .b = b->x, .ldb = b->ld,
-                        .a_iso = a->iso, .b_iso = b->iso, .x = e->x, .present = e->present, .device = &tsr_cuda.device,
-                        .stream = tsr_cuda.compute};
+                        .a_iso = a->iso, .b_iso = b->iso, .x = e->x, .present = e->present, .device = &tsr_cuda->device,
+                        .stream = tsr_cuda->compute};
     return tsr_cuda_sddmm_run(&s->plan, &q);
 }
 
@@ -201,19 +201,19 @@ static bool may_stay(const masked *s, const tsr_result *result)
 {
     size_t bytes = (size_t)s->product.mask.nvals * (tsr_type_size(s->product.semiring.type) + 1);
     return result->may_stay && s->product.op == TSR_OP_MASKED_DOT && counts(s) &&
-           bytes + staying_bytes <= tsr_cuda.cap / STAYING_SHARE;
+           bytes + staying_bytes <= tsr_cuda->cap / STAYING_SHARE;
 }
 
 static tsr_status compute_and_count(masked *s, const tsr_cuda_entries *e, uint64_t *total)
 {
     tsr_status status = tsr_cuda_new((void **)&s->products, sizeof *total);
     if (status == TSR_OK)
-        status = tsr_cuda_set(s->products, 0, sizeof *total, tsr_cuda.compute);
+        status = tsr_cuda_set(s->products, 0, sizeof *total, tsr_cuda->compute);
     if (status == TSR_OK)
         status = compute_dot(s, e);
     if (status == TSR_OK)
-        status = tsr_cuda_to_host(total, s->products, sizeof *total, tsr_cuda.compute);
-    tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
+        status = tsr_cuda_to_host(total, s->products, sizeof *total, tsr_cuda->compute);
+    tsr_status waited = tsr_cuda_wait(tsr_cuda->compute);
     tsr_cuda_delete(s->products);
     s->products = NULL;
     return status == TSR_OK ? waited : status;

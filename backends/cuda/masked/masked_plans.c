@@ -38,7 +38,7 @@ tsr_status tsr_cuda_plan_make(tsr_cuda_kept_plan **out, uint64_t a, uint64_t b, 
         *out = k;
         return TSR_OK;
     }
-    tsr_cuda_free_masked_plan(&k->plan, tsr_cuda.compute);
+    tsr_cuda_free_masked_plan(&k->plan, tsr_cuda->compute);
     free(k);
     return status == TSR_INTERNAL_ERROR ? status : TSR_OK;
 }
@@ -60,7 +60,7 @@ void tsr_cuda_plans_free(tsr_cuda_kept_plan *plans)
     for (tsr_cuda_kept_plan *k = plans, *next; k; k = next) {
         next = k->next;
         tsr_cuda_unreserve(k->plan.bytes);
-        tsr_cuda_free_masked_plan(&k->plan, tsr_cuda.compute);
+        tsr_cuda_free_masked_plan(&k->plan, tsr_cuda->compute);
         free(k);
     }
 }

@@ -1,4 +1,4 @@
-/* Plans of masked products, kept with the mask: they depend on patterns only.  tsr_cuda.busy is held.
+/* Plans of masked products, kept with the mask: they depend on patterns only.  tsr_cuda_all.busy is held.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CUDA_PLANS_H
 #define TSR_CUDA_PLANS_H

@@ -132,7 +132,7 @@ static tsr_status compute(const prepared *p, const side sides[OPERANDS], const t
     const tsr_cuda_batch batch = {of->count, of->values, p->turned ? of->second : of->first, p->turned ? of->first : of->second};
     const tsr_cuda_sddmm product = {.batch = batch, .semiring = q->semiring, .mask = mask, .end = mask->nvals, .k = q->k,
                                     .a = tsr_reads_a(q) ? sides[A].x : NULL, .lda = sides[A].ld, .b = tsr_reads_b(q) ? sides[B].x : NULL,
-                                    .ldb = sides[B].ld, .x = o->values, .device = &tsr_cuda.device, .stream = o->stream};
+                                    .ldb = sides[B].ld, .x = o->values, .device = &tsr_cuda->device, .stream = o->stream};
     tsr_status status = tsr_cuda_sddmm_csr(&product);
     if (status == TSR_OK && o->softmax)
         status = tsr_cuda_softmax_batch(o->values, o->values, of->count > 1 ? of->count : 1, of->values, 1, mask, q->semiring.type,

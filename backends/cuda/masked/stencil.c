@@ -69,7 +69,7 @@ static bool takes(const tsr_product *p, const tsr_cuda_dense dense[2], tsr_cuda_
 {
     tsr_semiring s = p->semiring;
     bool whole = row_bytes(p, math) % 16 == 0 && dense[0].ld % 4 == 0 && dense[1].ld % 4 == 0;
-    return tsr_cuda.device.major >= 9 && s.type == TSR_FP32 && s.add == TSR_ADD_PLUS && s.mul == TSR_MUL_TIMES && dense[0].x &&
+    return tsr_cuda->device.major >= 9 && s.type == TSR_FP32 && s.add == TSR_ADD_PLUS && s.mul == TSR_MUL_TIMES && dense[0].x &&
            dense[1].x && whole;
 }
 
@@ -130,7 +130,7 @@ static tsr_status count_vectors(tsr_cuda_stencil *s, const tsr_cuda_csr *mask)
     size_t working = (size_t)mask->nvals * 24 + 65536; /* keys to sort */
     if (!tsr_cuda_reserve(working))
         return TSR_OUT_OF_MEMORY;
-    tsr_status status = tsr_cuda_count_vectors(vectors, &source, tsr_cuda.compute);
+    tsr_status status = tsr_cuda_count_vectors(vectors, &source, tsr_cuda->compute);
     tsr_cuda_unreserve(working);
     s->counted = status == TSR_OK;
     s->vectors = s->counted ? vectors[2] : 0;
@@ -147,13 +147,13 @@ static size_t at_most_bytes(const tsr_cuda_stencil *s, const tsr_cuda_csr *mask)
 static tsr_status make(tsr_cuda_stencil *s, const tsr_cuda_csr *mask)
 {
     tsr_source source = source_of(mask);
-    tsr_status status = tsr_cuda_make_stencil(&s->blocks, &source, tsr_cuda.compute);
+    tsr_status status = tsr_cuda_make_stencil(&s->blocks, &source, tsr_cuda->compute);
     if (status != TSR_OK)
         return status;
-    int64_t most = tsr_cuda_stencil_most(&s->blocks.w, &tsr_cuda.device);
-    status = tsr_cuda_make_work(&s->work, &s->blocks.w, NULL, most, tsr_cuda.compute);
+    int64_t most = tsr_cuda_stencil_most(&s->blocks.w, &tsr_cuda->device);
+    status = tsr_cuda_make_work(&s->work, &s->blocks.w, NULL, most, tsr_cuda->compute);
     if (status != TSR_OK)
-        tsr_cuda_free_stencil(&s->blocks, tsr_cuda.compute);
+        tsr_cuda_free_stencil(&s->blocks, tsr_cuda->compute);
     return status;
 }
 
@@ -183,8 +183,8 @@ tsr_status tsr_cuda_stencil_prepare(tsr_cuda_stencil *s, const tsr_cuda_csr *mas
 void tsr_cuda_stencil_free(tsr_cuda_stencil *s)
 {
     if (s->bytes) {
-        tsr_cuda_free_work(&s->work, tsr_cuda.compute);
-        tsr_cuda_free_stencil(&s->blocks, tsr_cuda.compute);
+        tsr_cuda_free_work(&s->work, tsr_cuda->compute);
+        tsr_cuda_free_stencil(&s->blocks, tsr_cuda->compute);
         tsr_cuda_unreserve(s->bytes);
     }
     *s = (tsr_cuda_stencil){0};
@@ -204,13 +204,13 @@ static tsr_status check_range(bool *fits, const tsr_product *p, const tsr_cuda_d
     tsr_status status = tsr_cuda_new((void **)&device_flag, sizeof flag);
     if (status != TSR_OK)
         return status;
-    status = tsr_cuda_set(device_flag, 0, sizeof flag, tsr_cuda.compute);
+    status = tsr_cuda_set(device_flag, 0, sizeof flag, tsr_cuda->compute);
     for (int k = 0; k < 2 && status == TSR_OK; k++)
         status = tsr_cuda_check_finite(device_flag, dense[k].x, TSR_NUMBER_FP32, dense[k].ld, rows_of(p, k), p->k, limit,
-                                       tsr_cuda.compute);
+                                       tsr_cuda->compute);
     if (status == TSR_OK)
-        status = tsr_cuda_to_host(&flag, device_flag, sizeof flag, tsr_cuda.compute);
-    tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
+        status = tsr_cuda_to_host(&flag, device_flag, sizeof flag, tsr_cuda->compute);
+    tsr_status waited = tsr_cuda_wait(tsr_cuda->compute);
     tsr_cuda_delete(device_flag);
     status = status == TSR_OK ? waited : status;
     *fits = status == TSR_OK && flag == 0;
@@ -229,7 +229,7 @@ static tsr_status round_operands(tsr_cuda_sddmm_plan *plan, const tsr_product *p
         status = tsr_cuda_new(&plan->rounded[k], (size_t)(rows_of(p, k) * p->k) * 2);
         if (status == TSR_OK)
             status = tsr_cuda_convert(plan->rounded[k], tsr_cuda_number(plan->math), p->k, dense[k].x, TSR_NUMBER_FP32, dense[k].ld,
-                                      rows_of(p, k), p->k, tsr_cuda.compute);
+                                      rows_of(p, k), p->k, tsr_cuda->compute);
     }
     return status;
 }
@@ -245,7 +245,7 @@ static tsr_status use_narrow(tsr_cuda_sddmm_plan *plan, const tsr_product *p, co
     if (status == TSR_OK)
         status = tsr_cuda_new((void **)&plan->exponent, (size_t)p->n);
     if (status == TSR_OK)
-        status = tsr_cuda_narrow_rows(plan->rounded[1], plan->exponent, dense[1].x, dense[1].ld, p->n, p->k, tsr_cuda.compute);
+        status = tsr_cuda_narrow_rows(plan->rounded[1], plan->exponent, dense[1].x, dense[1].ld, p->n, p->k, tsr_cuda->compute);
     if (status == TSR_OK)
         plan->name = tsr_cuda_sddmm_kernels[TSR_CUDA_SDDMM_NARROW].trace;
     else

@@ -31,7 +31,7 @@ static tsr_status upload_by_col(tsr_cuda_dense *d, const tsr_view *v, size_t siz
     if (status == TSR_OK)
         status = upload(by_col, v, size, v->vlen, nthreads, moved);
     if (status == TSR_OK)
-        status = tsr_cuda_transpose(d->x, d->ld, by_col, v->vlen, v->nvec, v->vlen, (int)size, tsr_cuda.compute);
+        status = tsr_cuda_transpose(d->x, d->ld, by_col, v->vlen, v->nvec, v->vlen, (int)size, tsr_cuda->compute);
     if (status != TSR_OK)
         tsr_cuda_settle(); /* nothing writes there any more */
     tsr_cuda_delete(by_col);
@@ -41,7 +41,7 @@ static tsr_status upload_by_col(tsr_cuda_dense *d, const tsr_view *v, size_t siz
 
 static tsr_status turn(tsr_cuda_dense *d, const tsr_view *v, const tsr_cuda_array *value)
 {
-    return tsr_cuda_transpose(d->x, d->ld, value->x, v->vlen, v->nvec, v->vlen, (int)value->size, tsr_cuda.compute);
+    return tsr_cuda_transpose(d->x, d->ld, value->x, v->vlen, v->nvec, v->vlen, (int)value->size, tsr_cuda->compute);
 }
 
 tsr_status tsr_cuda_dense_use(tsr_cuda_dense *d, const tsr_view *v, const tsr_cuda_array *value, bool reads, int nthreads,

@@ -8,12 +8,12 @@
 static tsr_status fetch_range(uint32_t range[2], const tsr_cuda_numbers *of, uint32_t *device_range)
 {
     const size_t bytes = 2 * sizeof *range;
-    tsr_status status = tsr_cuda_set(device_range, 0, bytes, tsr_cuda.compute);
+    tsr_status status = tsr_cuda_set(device_range, 0, bytes, tsr_cuda->compute);
     if (status == TSR_OK && of->x)
-        status = tsr_cuda_find_range(device_range, of->x, of->ld, of->rows, of->columns, tsr_cuda.compute);
+        status = tsr_cuda_find_range(device_range, of->x, of->ld, of->rows, of->columns, tsr_cuda->compute);
     if (status == TSR_OK)
-        status = tsr_cuda_to_host(range, device_range, bytes, tsr_cuda.compute);
-    const tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
+        status = tsr_cuda_to_host(range, device_range, bytes, tsr_cuda->compute);
+    const tsr_status waited = tsr_cuda_wait(tsr_cuda->compute);
     return status == TSR_OK ? waited : status;
 }
 

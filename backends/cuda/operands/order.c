@@ -22,9 +22,9 @@ double tsr_cuda_order_ms(const tsr_source *a, tsr_reorder wanted)
 static tsr_status judge(bool *pays, const tsr_source *a, const uint32_t *row)
 {
     double own[5], ordered[5];
-    tsr_status status = tsr_cuda_sample_vectors(own, a, NULL, tsr_cuda.compute);
+    tsr_status status = tsr_cuda_sample_vectors(own, a, NULL, tsr_cuda->compute);
     if (status == TSR_OK)
-        status = tsr_cuda_sample_vectors(ordered, a, row, tsr_cuda.compute);
+        status = tsr_cuda_sample_vectors(ordered, a, row, tsr_cuda->compute);
     *pays = status == TSR_OK && tsr_order_pays(own, ordered);
     return status;
 }
@@ -34,7 +34,7 @@ static tsr_status make(tsr_cuda_order *order, const tsr_source *a, tsr_reorder w
     bool keeps = true;
     tsr_status status = tsr_cuda_new((void **)&order->row, order->bytes);
     if (status == TSR_OK)
-        status = tsr_cuda_make_order(order->row, a, wanted == TSR_REORDER_AUTO ? TSR_REORDER_LPA : wanted, tsr_cuda.compute);
+        status = tsr_cuda_make_order(order->row, a, wanted == TSR_REORDER_AUTO ? TSR_REORDER_LPA : wanted, tsr_cuda->compute);
     if (status == TSR_OK && wanted == TSR_REORDER_AUTO)
         status = judge(&keeps, a, order->row);
     if (status != TSR_OK || !keeps)
@@ -61,7 +61,7 @@ void tsr_cuda_order_free(tsr_cuda_order *order)
 tsr_status tsr_cuda_in_order(tsr_source *out, const tsr_cuda_order *order, const tsr_source *a)
 {
     if (order->row)
-        return tsr_cuda_take_rows(out, a, order->row, a->nrows, tsr_cuda.compute);
+        return tsr_cuda_take_rows(out, a, order->row, a->nrows, tsr_cuda->compute);
     *out = *a;
     return TSR_OK;
 }
@@ -69,5 +69,5 @@ tsr_status tsr_cuda_in_order(tsr_source *out, const tsr_cuda_order *order, const
 void tsr_cuda_end_order(tsr_source *ordered, const tsr_cuda_order *order)
 {
     if (order->row)
-        tsr_cuda_free_source(ordered, tsr_cuda.compute);
+        tsr_cuda_free_source(ordered, tsr_cuda->compute);
 }

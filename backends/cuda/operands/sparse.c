@@ -14,7 +14,7 @@ struct tsr_cuda_cache_entry {
     int evictions;
 };
 
-/* Guards slots and the order of use; held for moments only.  Device memory is freed by whoever holds tsr_cuda.busy. */
+/* Guards slots and the order of use; held for moments only.  Device memory is freed by whoever holds tsr_cuda_all.busy. */
 static pthread_mutex_t lists = PTHREAD_MUTEX_INITIALIZER;
 static tsr_cuda_sparse *oldest, *newest;
 
@@ -98,7 +98,7 @@ bool tsr_cuda_sparse_held(const tsr_cuda_operand *operand)
 static void free_sparse(void *whole)
 {
     tsr_cuda_sparse *a = whole;
-    tsr_cuda.callbacks->free_representations(a);
+    tsr_cuda_all.callbacks->free_representations(a);
     tsr_cuda_csr_delete(&a->csr);
     tsr_cuda_unreserve(a->bytes);
     free(a->row_present);
@@ -117,7 +117,7 @@ bool tsr_cuda_evict_oldest(void)
         unlink_slot(a);
     }
     pthread_mutex_unlock(&lists);
-    tsr_cuda.evicted += a != NULL;
+    tsr_cuda_all.evicted += a != NULL;
     if (a)
         free_sparse(a);
     return a || tsr_cuda_list_drop();
@@ -147,7 +147,7 @@ void tsr_cuda_cache_entry_release(void *kept)
 static tsr_status flip(tsr_cuda_csr *csr, size_t value_size)
 {
     tsr_cuda_csr turned = {0};
-    tsr_status status = tsr_cuda_flip(&turned, csr, (int)value_size, tsr_cuda.compute);
+    tsr_status status = tsr_cuda_flip(&turned, csr, (int)value_size, tsr_cuda->compute);
     if (status != TSR_OK)
         return status;
     tsr_cuda_csr_delete(csr);
@@ -194,8 +194,8 @@ tsr_status tsr_cuda_sparse_copy_pattern(tsr_cuda_csr *csr, const tsr_cuda_csr *f
     if (status == TSR_OK)
         status = tsr_cuda_new((void **)&csr->i, indices);
     if (status == TSR_OK)
-        status = tsr_cuda_rows_on_device(csr->p, offsets, from->p, offsets, offsets, 1, tsr_cuda.compute);
-    return status == TSR_OK && indices ? tsr_cuda_rows_on_device(csr->i, indices, from->i, indices, indices, 1, tsr_cuda.compute) : status;
+        status = tsr_cuda_rows_on_device(csr->p, offsets, from->p, offsets, offsets, 1, tsr_cuda->compute);
+    return status == TSR_OK && indices ? tsr_cuda_rows_on_device(csr->i, indices, from->i, indices, indices, 1, tsr_cuda->compute) : status;
 }
 
 static tsr_status convert(tsr_cuda_sparse *a, const tsr_cuda_sparse *from, size_t value_size)
@@ -203,7 +203,7 @@ static tsr_status convert(tsr_cuda_sparse *a, const tsr_cuda_sparse *from, size_
     tsr_cuda_csr csr = from->csr;
     if (a->key.pattern)
         csr.x = NULL;
-    return from->key.transposed == a->key.transposed ? tsr_cuda_sparse_copy_pattern(&a->csr, &csr) : tsr_cuda_flip(&a->csr, &csr, (int)value_size, tsr_cuda.compute);
+    return from->key.transposed == a->key.transposed ? tsr_cuda_sparse_copy_pattern(&a->csr, &csr) : tsr_cuda_flip(&a->csr, &csr, (int)value_size, tsr_cuda->compute);
 }
 
 /* Of another representation that is there, or of what the host has. */
@@ -225,7 +225,7 @@ static tsr_status make_csr(tsr_cuda_sparse *a, const tsr_cuda_sparse *from, cons
 /* Without arrays, in no slot. */
 static tsr_cuda_sparse *new_sparse(tsr_cuda_key key)
 {
-    static uint64_t made; /* tsr_cuda.busy is held */
+    static uint64_t made; /* tsr_cuda_all.busy is held */
     tsr_cuda_sparse *a = calloc(1, sizeof *a);
     if (!a)
         return NULL;
@@ -338,7 +338,7 @@ tsr_status tsr_cuda_sparse_use(tsr_cuda_sparse **out, const tsr_cuda_operand *op
     tsr_status status = find_or_make(out, operand, moved);
     if (status != TSR_OK || !operand->work_lists || (*out)->csr.work)
         return status;
-    status = tsr_cuda_csr_work(&(*out)->csr, &tsr_cuda.device, tsr_cuda.compute);
+    status = tsr_cuda_csr_work(&(*out)->csr, &tsr_cuda->device, tsr_cuda->compute);
     if (status != TSR_OK) {
         tsr_cuda_settle();
         tsr_cuda_sparse_leave(*out);
@@ -402,8 +402,8 @@ tsr_status tsr_cuda_sparse_rows(tsr_cuda_sparse *a)
     int8_t *present = malloc(count);
     tsr_status status = offsets && present ? TSR_OK : TSR_OUT_OF_MEMORY;
     if (status == TSR_OK)
-        status = tsr_cuda_to_host(offsets, a->csr.p, count * sizeof *offsets, tsr_cuda.compute);
-    tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
+        status = tsr_cuda_to_host(offsets, a->csr.p, count * sizeof *offsets, tsr_cuda->compute);
+    tsr_status waited = tsr_cuda_wait(tsr_cuda->compute);
     status = status == TSR_OK ? waited : status;
     a->rows_present = 0;
     for (int64_t row = 0; status == TSR_OK && row < a->csr.nrows; row++)
@@ -422,9 +422,9 @@ static tsr_status count_within(void *arguments, void *scratch)
 {
     tsr_cuda_sparse *a = arguments;
     int8_t *present = (int8_t *)scratch + TSR_CUDA_ALIGNMENT;
-    tsr_status status = tsr_cuda_mark_rows(present, a->csr.p, a->csr.nrows, 1, true, &tsr_cuda.device, tsr_cuda.compute);
+    tsr_status status = tsr_cuda_mark_rows(present, a->csr.p, a->csr.nrows, 1, true, &tsr_cuda->device, tsr_cuda->compute);
     if (status == TSR_OK)
-        status = tsr_cuda_count_ones(scratch, present, a->csr.nrows, &tsr_cuda.device, tsr_cuda.compute);
+        status = tsr_cuda_count_ones(scratch, present, a->csr.nrows, &tsr_cuda->device, tsr_cuda->compute);
     return status == TSR_OK ? tsr_cuda_fetch_word(&a->rows_present, scratch, sizeof a->rows_present) : status;
 }
 

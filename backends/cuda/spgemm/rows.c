@@ -39,8 +39,8 @@ static tsr_status count(tsr_cuda_spgemm_work **work, size_t *taken, tsr_cuda_row
     const size_t least = (size_t)(rows->last - rows->first) * ROW_BYTES + LEAST_BYTES;
     if (!tsr_cuda_reserve(least))
         return TSR_DECLINED;
-    const size_t room = (tsr_cuda.cap - tsr_cuda.used) / 2;
-    tsr_cuda.used += room;
+    const size_t room = (tsr_cuda->cap - tsr_cuda->used) / 2;
+    tsr_cuda->used += room;
     q->memory = least + room;
     const tsr_status status = tsr_cuda_spgemm_count(work, &size, q);
     *taken = status == TSR_OK && size.most_bytes < q->memory ? size.most_bytes : status == TSR_OK ? q->memory : 0;
@@ -57,8 +57,8 @@ static void keep(tsr_cuda_rows *rows, tsr_cuda_spgemm_work *work, const tsr_cuda
     size_t bytes = 0;
     if (!tsr_cuda_reserve(least))
         return;
-    const size_t room = (tsr_cuda.cap - tsr_cuda.used) / 2;
-    tsr_cuda.used += room;
+    const size_t room = (tsr_cuda->cap - tsr_cuda->used) / 2;
+    tsr_cuda->used += room;
     const tsr_status status = tsr_cuda_spgemm_keep(work, &bytes, q, &rows->csr, room);
     tsr_cuda_unreserve(room - bytes);
     rows->work_bytes = least + bytes;
@@ -98,7 +98,7 @@ tsr_status tsr_cuda_rows_again(tsr_cuda_rows *rows, const tsr_cuda_spgemm *produ
 
 void tsr_cuda_rows_free(tsr_cuda_rows *rows)
 {
-    tsr_cuda_spgemm_free(rows->work, tsr_cuda.compute);
+    tsr_cuda_spgemm_free(rows->work, tsr_cuda->compute);
     rows->work = NULL;
     tsr_cuda_csr_delete(&rows->csr);
     tsr_cuda_unreserve(rows->bytes + rows->work_bytes);

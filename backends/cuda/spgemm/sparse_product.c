@@ -112,12 +112,12 @@ static tsr_status take_values(sparse_product *s, const tsr_sparse_result *result
 {
     tsr_status status = TSR_OK;
     if (s->values[A] || s->values[B])
-        status = tsr_cuda_after(tsr_cuda.compute, result->stream);
+        status = tsr_cuda_after(tsr_cuda->compute, result->stream);
     for (int k = A; k < MASK && status == TSR_OK; k++) {
         const tsr_cuda_sparse *held = s->held[k];
         const size_t bytes = held->key.pattern || !s->values[k] ? 0 : (size_t)held->csr.nvals * tsr_type_size(held->key.type);
         if (bytes && (k == A || held != s->held[A]))
-            status = tsr_cuda_rows_on_device(held->csr.x, bytes, s->values[k], bytes, bytes, 1, tsr_cuda.compute);
+            status = tsr_cuda_rows_on_device(held->csr.x, bytes, s->values[k], bytes, bytes, 1, tsr_cuda->compute);
     }
     return status;
 }
@@ -130,7 +130,7 @@ static tsr_cuda_spgemm kernels_product(const sparse_product *s)
     return (tsr_cuda_spgemm){.semiring = p->semiring, .pattern = s->pattern, .a = &s->held[A]->csr, .b = &s->held[B]->csr,
                              .a_iso = s->iso[A], .b_iso = s->iso[B], .mask = s->held[MASK] ? &s->held[MASK]->csr : NULL,
                              .mask_size = (int)tsr_type_size(p->mask.type), .mask_complement = p->mask_complement,
-                             .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
+                             .device = &tsr_cuda->device, .stream = tsr_cuda->compute};
 }
 
 static tsr_status compute(const sparse_product *s, tsr_cuda_rows *rows)
@@ -338,14 +338,14 @@ static tsr_status run_place(void *arguments)
     const tsr_device_entries *to = p->to;
     const tsr_cuda_csr *c = &p->s->c.csr;
     const size_t bytes = (size_t)c->nvals * p->s->c.value_size;
-    tsr_status status = tsr_cuda_after(tsr_cuda.compute, to->stream);
+    tsr_status status = tsr_cuda_after(tsr_cuda->compute, to->stream);
     if (status == TSR_OK && to->offsets)
-        status = tsr_cuda_copy_indices(to->offsets, to->index_size, c->p, sizeof *c->p, c->nrows + 1, tsr_cuda.compute);
+        status = tsr_cuda_copy_indices(to->offsets, to->index_size, c->p, sizeof *c->p, c->nrows + 1, tsr_cuda->compute);
     if (status == TSR_OK && to->indices)
-        status = tsr_cuda_copy_indices(to->indices, to->index_size, c->i, sizeof *c->i, c->nvals, tsr_cuda.compute);
+        status = tsr_cuda_copy_indices(to->indices, to->index_size, c->i, sizeof *c->i, c->nvals, tsr_cuda->compute);
     if (status == TSR_OK && bytes)
-        status = tsr_cuda_rows_on_device(to->values, bytes, c->x, bytes, bytes, 1, tsr_cuda.compute);
-    return status == TSR_OK ? tsr_cuda_after(to->stream, tsr_cuda.compute) : status;
+        status = tsr_cuda_rows_on_device(to->values, bytes, c->x, bytes, bytes, 1, tsr_cuda->compute);
+    return status == TSR_OK ? tsr_cuda_after(to->stream, tsr_cuda->compute) : status;
 }
 
 static tsr_status place(void *c, const tsr_device_entries *to)

@@ -88,7 +88,7 @@ static tsr_cuda_multiplication multiplication(const tsr_cuda_column_tiles *s, co
     return (tsr_cuda_multiplication){
         .a = s->a, .plan = s->plan, .product = s->product, .n = columns, .b = buffer->b, .b_present = buffer->b_present,
         .ldb = padded(s, columns), .c = buffer->c, .c_present = buffer->c_present, .ldc = padded(s, columns), .half = s->half,
-        .partial = s->partial, .part = columns < widest(s), .flag = s->flag, .alpha = {1, 0}, .stream = tsr_cuda.compute};
+        .partial = s->partial, .part = columns < widest(s), .flag = s->flag, .alpha = {1, 0}, .stream = tsr_cuda->compute};
 }
 
 static tsr_status multiply(tsr_cuda_column_tiles *s, const tsr_cuda_buffer *buffer, int64_t columns)
@@ -100,7 +100,7 @@ static tsr_status multiply(tsr_cuda_column_tiles *s, const tsr_cuda_buffer *buff
 /* to (columns x rows or the reverse) = from, if there is anything to turn. */
 static tsr_status turn(void *to, int64_t to_ld, const void *from, int64_t from_ld, int64_t rows, int64_t columns, size_t size)
 {
-    return to && from ? tsr_cuda_transpose(to, to_ld, from, from_ld, rows, columns, (int)size, tsr_cuda.compute) : TSR_OK;
+    return to && from ? tsr_cuda_transpose(to, to_ld, from, from_ld, rows, columns, (int)size, tsr_cuda->compute) : TSR_OK;
 }
 
 static tsr_status turn_inputs(const tsr_cuda_column_tiles *s, const tsr_cuda_buffer *b, int64_t columns)
@@ -132,7 +132,7 @@ static tsr_status keep(const tsr_cuda_column_tiles *s, int64_t tile)
     for (int k = 0; k < count && status == TSR_OK; k++)
         status = tsr_cuda_rows_on_device(kept[k] + (r[k].host - host[k]), (size_t)r[k].host_ld * r[k].size, r[k].device,
                                          (size_t)r[k].device_ld * r[k].size, (size_t)r[k].inner * r[k].size, (size_t)r[k].outer,
-                                         tsr_cuda.compute);
+                                         tsr_cuda->compute);
     return status;
 }
 
@@ -140,7 +140,7 @@ tsr_status tsr_cuda_column_tile_compute(tsr_cuda_column_tiles *s, int64_t tile, 
 {
     const tsr_cuda_buffer *buffer = &s->buffer[tile % s->nbuffers];
     int64_t columns = columns_of(s, tile);
-    tsr_status status = arrived ? tsr_cuda_event_follow(arrived, tsr_cuda.compute) : TSR_OK;
+    tsr_status status = arrived ? tsr_cuda_event_follow(arrived, tsr_cuda->compute) : TSR_OK;
     if (status == TSR_OK)
         status = turn_inputs(s, buffer, columns);
     if (status == TSR_OK)
@@ -148,7 +148,7 @@ tsr_status tsr_cuda_column_tile_compute(tsr_cuda_column_tiles *s, int64_t tile, 
     if (status == TSR_OK)
         status = turn_outputs(s, buffer, columns);
     if (status == TSR_OK)
-        status = tsr_cuda_event_record(buffer->done, tsr_cuda.compute);
+        status = tsr_cuda_event_record(buffer->done, tsr_cuda->compute);
     return status == TSR_OK && s->kept ? keep(s, tile) : status;
 }
 
@@ -224,7 +224,7 @@ static void set_width(tsr_cuda_column_tiles *s, int64_t width)
 /* Rows of a tile are long enough for the host's memory, but there are two tiles where they can be of half that. */
 static int64_t staged_row(int64_t whole)
 {
-    int64_t most = tsr_cuda.row, row = whole / 2;
+    int64_t most = tsr_cuda_all.row, row = whole / 2;
     return row > most ? most : row < most / 2 ? most / 2 : row;
 }
 
@@ -232,7 +232,7 @@ static int64_t staged_row(int64_t whole)
  * short rows, and with parts of cache lines; measured: docs/transfers.md. */
 static int64_t direct_row(int64_t whole)
 {
-    int64_t most = tsr_cuda.direct_row, row = (whole / 4 + LINE - 1) / LINE * LINE;
+    int64_t most = tsr_cuda_all.direct_row, row = (whole / 4 + LINE - 1) / LINE * LINE;
     return row > most ? most : row < most / 2 ? most / 2 : row;
 }
 
@@ -250,7 +250,7 @@ static int64_t preferred_width(const tsr_cuda_column_tiles *s)
 {
     const tsr_product *p = s->product;
     int64_t size = (int64_t)s->size, column = (p->k > p->m ? p->k : p->m) * size, row = preferred_row(s);
-    int64_t width = (p->n + TILES - 1) / TILES, least = tsr_cuda.tile / column + 1, step = row > size ? row / size : 1;
+    int64_t width = (p->n + TILES - 1) / TILES, least = tsr_cuda_all.tile / column + 1, step = row > size ? row / size : 1;
     width = width > least ? width : least;
     return (width + step - 1) / step * step;
 }
@@ -300,7 +300,7 @@ static tsr_status allocate(tsr_cuda_column_tiles *s)
     status = allocate_if(&s->half, half_bytes(s), status);
     status = allocate_if(&s->partial, partial_bytes(s), status);
     status = allocate_if((void **)&s->flag, s->plan->blocks ? 2 * sizeof *s->flag : 0, status);
-    return status == TSR_OK ? tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute) : status;
+    return status == TSR_OK ? tsr_cuda_after(tsr_cuda->up, tsr_cuda->compute) : status;
 }
 
 tsr_status tsr_cuda_column_tiles_open(tsr_cuda_column_tiles *s, tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *p,

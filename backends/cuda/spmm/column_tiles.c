@@ -147,7 +147,7 @@ static int64_t parts_of(const pipeline *s, direction d, int64_t tile)
 
 static const tsr_cuda_chunk *chunk_of(const pipeline *s, direction d, int64_t number)
 {
-    return &tsr_cuda.chunks[2 * (number % s->size) + (d == DOWN)];
+    return &tsr_cuda->chunks[2 * (number % s->size) + (d == DOWN)];
 }
 
 static load *load_of(pipeline *s, direction d, int64_t number)
@@ -190,7 +190,7 @@ static bool next_part(part *p, pipeline *s, direction d)
         return false;
     /* what goes up waits until the device has read what was there before, what comes down for its own tile only */
     bool waits = r->next == 0 && (d == DOWN || r->tile >= s->tiles.nbuffers);
-    if (waits && !check(s, tsr_cuda_event_follow(event_of(s, r->tile), d == UP ? tsr_cuda.up : tsr_cuda.down)))
+    if (waits && !check(s, tsr_cuda_event_follow(event_of(s, r->tile), d == UP ? tsr_cuda->up : tsr_cuda->down)))
         return false;
     r->next++;
     return true;
@@ -213,7 +213,7 @@ static bool fly(pipeline *s, direction d, int64_t number)
 {
     const part *p = &load_of(s, d, number)->part;
     const tsr_cuda_chunk *c = chunk_of(s, d, number);
-    void *stream = d == UP ? tsr_cuda.up : tsr_cuda.down;
+    void *stream = d == UP ? tsr_cuda->up : tsr_cuda->down;
     tsr_status status = p->rectangle.direct ? tsr_cuda_copy_direct(&p->rectangle, d == UP, stream)
                         : d == UP           ? tsr_cuda_to_device(device_place(p), c->staging, bytes_of(p), stream)
                                             : tsr_cuda_to_host(c->staging, device_place(p), bytes_of(p), stream);
@@ -347,9 +347,9 @@ static int64_t places_of(const pipeline *s)
 static bool take_presence(task *t, pipeline *s)
 {
     int64_t places = places_of(s), first, last;
-    if (atomic_load(&s->written) >= places || (first = atomic_fetch_add(&s->written, tsr_cuda.chunk)) >= places)
+    if (atomic_load(&s->written) >= places || (first = atomic_fetch_add(&s->written, tsr_cuda_all.chunk)) >= places)
         return false;
-    last = first + tsr_cuda.chunk < places ? first + tsr_cuda.chunk : places;
+    last = first + tsr_cuda_all.chunk < places ? first + tsr_cuda_all.chunk : places;
     *t = (task){.kind = TASK_PRESENCE, .first = first, .last = last};
     return true;
 }
@@ -470,7 +470,7 @@ static int64_t staged_parts(const pipeline *s, direction d)
 /* Threads that would find work. */
 static int64_t useful_threads(const pipeline *s, int64_t staged)
 {
-    return 1 + staged * s->tiles.ntiles * PIECES + places_of(s) / tsr_cuda.chunk;
+    return 1 + staged * s->tiles.ntiles * PIECES + places_of(s) / tsr_cuda_all.chunk;
 }
 
 static void run(pipeline *s)
@@ -511,7 +511,7 @@ static tsr_status open_kept(tsr_cuda_column_tiles *s)
     tsr_status status = tsr_cuda_array_new(&s->kept, p->m * p->n, s->size, s->present || rows_tell);
     if (status != TSR_OK || !rows_tell)
         return status == TSR_INTERNAL_ERROR ? status : TSR_OK;
-    return tsr_cuda_mark_rows(s->kept->present, s->a->csr.p, p->m, p->n, p->c_by_col, &tsr_cuda.device, tsr_cuda.compute);
+    return tsr_cuda_mark_rows(s->kept->present, s->a->csr.p, p->m, p->n, p->c_by_col, &tsr_cuda->device, tsr_cuda->compute);
 }
 
 /* What is known of it now. */
@@ -531,7 +531,7 @@ tsr_status tsr_cuda_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_
     if (status == TSR_OK)
         status = open_kept(&s.tiles);
     if (status == TSR_OK)
-        status = tsr_cuda_wait(tsr_cuda.up); /* a value may still be in the chunks */
+        status = tsr_cuda_wait(tsr_cuda->up); /* a value may still be in the chunks */
     if (status == TSR_OK) {
         run(&s);
         status = (tsr_status)atomic_load(&s.status);

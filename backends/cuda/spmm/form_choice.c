@@ -13,7 +13,7 @@ double tsr_cuda_csr_ms(const tsr_cuda_sparse *a, tsr_cuda_math math, int64_t n)
 {
     double ms[TSR_FORMS];
     tsr_gpu_matrix m = tsr_cuda_matrix_of(a);
-    tsr_predict_forms(ms, tsr_cuda.model, &m, (tsr_gpu_math)math, (double)n, TSR_FORM_BIT(TSR_GPU_CSR));
+    tsr_predict_forms(ms, tsr_cuda->model, &m, (tsr_gpu_math)math, (double)n, TSR_FORM_BIT(TSR_GPU_CSR));
     return ms[TSR_GPU_CSR] > 0 ? ms[TSR_GPU_CSR] : 0;
 }
 
@@ -30,7 +30,7 @@ static bool rows_are_too_short(const tsr_gpu_matrix *m, int form)
 {
     if (form != TSR_GPU_HYBRID)
         return m->nvals < 6 * m->nrows;
-    tsr_gpu_split split = tsr_split_windows(tsr_cuda.model, m, TSR_GPU_EXACT, 32);
+    tsr_gpu_split split = tsr_split_windows(tsr_cuda->model, m, TSR_GPU_EXACT, 32);
     return split.nvals < 6 * split.nrows;
 }
 
@@ -83,8 +83,8 @@ int tsr_cuda_choose_form(tsr_cuda_sparse *a, const tsr_cuda_arithmetic *how, uns
     const tsr_gpu_math math = (tsr_gpu_math)how->math;
     tsr_gpu_matrix m = tsr_cuda_matrix_of(a);
     unsigned allowed = tsr_cuda_allowed_forms(&m, how, semirings), built = built_forms(how, a, p->n, &allowed);
-    tsr_predict_forms(ms, tsr_cuda.model, &m, math, (double)p->n, allowed);
-    tsr_predict_making(price, tsr_cuda.model, &m, math, (double)p->n);
+    tsr_predict_forms(ms, tsr_cuda->model, &m, math, (double)p->n, allowed);
+    tsr_predict_making(price, tsr_cuda->model, &m, math, (double)p->n);
     for (int form = 0; form < TSR_FORMS; form++) {
         ms[form] = ms[form] >= 0 ? tsr_exposed_ms(ms[form], transfer) : ms[form];
         price[form] *= 1 + a->statistics.evictions; /* what is given up again and again must gain more */

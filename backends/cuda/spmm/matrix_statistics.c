@@ -27,7 +27,7 @@ static tsr_status count_windows(tsr_cuda_statistics *statistics, const tsr_sourc
     int height = 8 << at;
     statistics->nwindows[at] = (sample->nrows + height - 1) / height;
     statistics->windows[at] = calloc((size_t)statistics->nwindows[at] + 1, sizeof *statistics->windows[at]);
-    return statistics->windows[at] ? tsr_cuda_count_windows(statistics->windows[at], sample, height, tsr_cuda.compute) : TSR_OUT_OF_MEMORY;
+    return statistics->windows[at] ? tsr_cuda_count_windows(statistics->windows[at], sample, height, tsr_cuda->compute) : TSR_OUT_OF_MEMORY;
 }
 
 void tsr_cuda_statistics_free(tsr_cuda_statistics *statistics)
@@ -49,19 +49,19 @@ tsr_status tsr_cuda_sample_matrix(tsr_cuda_sparse *a)
         return TSR_OK;
     if (!tsr_cuda_reserve(working))
         return TSR_OUT_OF_MEMORY;
-    tsr_status status = tsr_cuda_sample_rows(&sample, &all, NULL, tsr_cuda.compute);
+    tsr_status status = tsr_cuda_sample_rows(&sample, &all, NULL, tsr_cuda->compute);
     if (status == TSR_OK)
-        status = tsr_cuda_count_vectors(vectors, &sample, tsr_cuda.compute);
+        status = tsr_cuda_count_vectors(vectors, &sample, tsr_cuda->compute);
     for (int at = 0; at < 2 && status == TSR_OK; at++)
         status = count_windows(statistics, &sample, at);
     if (status == TSR_OK)
-        status = tsr_cuda_count_degrees(&degrees, &all, TSR_DEGREE_SAMPLE, tsr_cuda.compute);
+        status = tsr_cuda_count_degrees(&degrees, &all, TSR_DEGREE_SAMPLE, tsr_cuda->compute);
     if (status == TSR_OK)
         tsr_hot_shares(statistics->hot, &degrees);
     statistics->longest = (double)degrees.longest_row;
     for (int h = 0; h < 5 && status == TSR_OK; h++)
         statistics->sampled[h] = sample.nvals ? (double)vectors[h] * (double)a->csr.nvals / (double)sample.nvals : (double)a->csr.nvals;
-    tsr_cuda_free_source(&sample, tsr_cuda.compute);
+    tsr_cuda_free_source(&sample, tsr_cuda->compute);
     tsr_cuda_unreserve(working);
     if (status != TSR_OK)
         tsr_cuda_statistics_free(statistics);
@@ -96,7 +96,7 @@ tsr_status tsr_cuda_count_matrix(tsr_cuda_sparse *a, tsr_reorder wanted)
         return status == TSR_OK ? TSR_OUT_OF_MEMORY : status;
     status = tsr_cuda_in_order(&ordered, &a->order, &pattern);
     if (status == TSR_OK)
-        status = tsr_cuda_count_vectors(a->statistics.vectors, &ordered, tsr_cuda.compute);
+        status = tsr_cuda_count_vectors(a->statistics.vectors, &ordered, tsr_cuda->compute);
     tsr_cuda_end_order(&ordered, &a->order);
     tsr_cuda_unreserve(working);
     a->statistics.counted = status == TSR_OK;
@@ -140,13 +140,13 @@ tsr_status tsr_cuda_check_range(tsr_cuda_sparse *a)
     tsr_status status = tsr_cuda_new((void **)&device_flag, sizeof flag);
     if (status != TSR_OK)
         return status;
-    status = tsr_cuda_set(device_flag, 0, sizeof flag, tsr_cuda.compute);
+    status = tsr_cuda_set(device_flag, 0, sizeof flag, tsr_cuda->compute);
     if (status == TSR_OK)
         status = tsr_cuda_check_finite(device_flag, a->csr.x, TSR_NUMBER_FP32, a->csr.nvals, 1, a->csr.nvals,
-                                       TSR_CUDA_FP16_LIMIT, tsr_cuda.compute);
+                                       TSR_CUDA_FP16_LIMIT, tsr_cuda->compute);
     if (status == TSR_OK)
-        status = tsr_cuda_to_host(&flag, device_flag, sizeof flag, tsr_cuda.compute);
-    tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
+        status = tsr_cuda_to_host(&flag, device_flag, sizeof flag, tsr_cuda->compute);
+    tsr_status waited = tsr_cuda_wait(tsr_cuda->compute);
     tsr_cuda_delete(device_flag);
     status = status == TSR_OK ? waited : status;
     a->statistics.checked = status == TSR_OK;

@@ -26,7 +26,7 @@ static tsr_status run_batch(const tsr_cuda_multiplication *m, int count, double 
     tsr_status status = TSR_OK;
     for (int k = 0; k < count && status == TSR_OK; k++)
         status = tsr_cuda_multiply_arrays(m);
-    tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
+    tsr_status waited = tsr_cuda_wait(tsr_cuda->compute);
     *ms = (now_ms() - began) / count;
     return status == TSR_OK ? waited : status;
 }
@@ -61,7 +61,7 @@ static tsr_status with_operands(tsr_cuda_multiplication *m, double *ms)
     if (status == TSR_OK)
         status = tsr_cuda_new(&partial, scratch);
     if (status == TSR_OK)
-        status = tsr_cuda_set(b, FILL, b_bytes, tsr_cuda.compute);
+        status = tsr_cuda_set(b, FILL, b_bytes, tsr_cuda->compute);
     m->b = b;
     m->c = c;
     m->partial = partial;
@@ -76,8 +76,8 @@ static tsr_status with_operands(tsr_cuda_multiplication *m, double *ms)
 
 static void describe_device(tsr_measured *m)
 {
-    snprintf(m->device, sizeof m->device, "%s", tsr_cuda.device.name);
-    m->arch = tsr_cuda.device.major * 10 + tsr_cuda.device.minor;
+    snprintf(m->device, sizeof m->device, "%s", tsr_cuda->device.name);
+    m->arch = tsr_cuda->device.major * 10 + tsr_cuda->device.minor;
 }
 
 static tsr_status measure_with(tsr_cuda_sparse *a, const tsr_product *product, tsr_measured *m)
@@ -88,12 +88,12 @@ static tsr_status measure_with(tsr_cuda_sparse *a, const tsr_product *product, t
         return status;
     double began = now_ms();
     status = tsr_cuda_make_plan(&plan, a, product, false);
-    waited = tsr_cuda_wait(tsr_cuda.compute);
+    waited = tsr_cuda_wait(tsr_cuda->compute);
     m->build_ms = now_ms() - began;
     double below = 1; /* that of FILL */
     int64_t ld = product->n > 1 ? (product->n + 7) / 8 * 8 : 1;
     tsr_cuda_multiplication multiplication = {.a = a, .plan = &plan, .product = product, .n = product->n, .ldb = ld, .ldc = ld,
-                                              .below = &below, .alpha = {1, 0}, .stream = tsr_cuda.compute};
+                                              .below = &below, .alpha = {1, 0}, .stream = tsr_cuda->compute};
     if (status == TSR_OK)
         status = waited;
     if (status == TSR_OK)

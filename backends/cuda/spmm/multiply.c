@@ -22,7 +22,7 @@ static tsr_cuda_csr_spmm csr_product(const tsr_cuda_multiplication *m)
         .semiring = m->product->semiring, .n = m->n, .b = m->b, .b_present = m->b_present, .ldb = m->ldb, .c = m->c,
         .c_present = m->c_present, .ldc = m->ldc, .alpha = m->alpha.re, .beta = m->beta.re, .alpha_im = m->alpha.im, .beta_im = m->beta.im,
         .conjugate = m->conjugate, .iso = iso[0], .iso_rest = iso[1], .bias = m->bias, .rectified = m->rectified, .batch = m->batch,
-        .partial = m->partial, .variant = m->part ? -1 : 0, .device = &tsr_cuda.device, .stream = m->stream};
+        .partial = m->partial, .variant = m->part ? -1 : 0, .device = &tsr_cuda->device, .stream = m->stream};
 }
 
 /* A, with the values that are given. */
@@ -39,7 +39,7 @@ static tsr_cuda_spmm blocks_product(const tsr_cuda_multiplication *m, int shift)
     shift += m->plan->blocks ? m->plan->blocks->shift : 0;
     return (tsr_cuda_spmm){
         .math = m->plan->how.math, .n = m->n, .b = m->half ? m->half : m->b, .ldb = m->ldb, .c = m->c, .ldc = m->ldc,
-        .alpha = ldexp(m->alpha.re, -shift), .beta = m->beta.re, .iso = m->plan->how.iso, .partial = m->partial, .device = &tsr_cuda.device,
+        .alpha = ldexp(m->alpha.re, -shift), .beta = m->beta.re, .iso = m->plan->how.iso, .partial = m->partial, .device = &tsr_cuda->device,
         .stream = m->stream};
 }
 
@@ -68,12 +68,12 @@ static tsr_status inspect_b(bool *in_range, const tsr_cuda_multiplication *m)
 {
     int flag = 1;
     tsr_number number = value_size(m) == 8 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32;
-    tsr_status status = tsr_cuda_set(m->flag, 0, sizeof flag, tsr_cuda.compute);
+    tsr_status status = tsr_cuda_set(m->flag, 0, sizeof flag, tsr_cuda->compute);
     if (status == TSR_OK)
-        status = tsr_cuda_check_finite(m->flag, m->b, number, m->ldb, m->product->k, m->n, m->plan->limit, tsr_cuda.compute);
+        status = tsr_cuda_check_finite(m->flag, m->b, number, m->ldb, m->product->k, m->n, m->plan->limit, tsr_cuda->compute);
     if (status == TSR_OK)
-        status = tsr_cuda_to_host(&flag, m->flag, sizeof flag, tsr_cuda.compute);
-    tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
+        status = tsr_cuda_to_host(&flag, m->flag, sizeof flag, tsr_cuda->compute);
+    tsr_status waited = tsr_cuda_wait(tsr_cuda->compute);
     *in_range = flag == 0;
     return status == TSR_OK ? waited : status;
 }
@@ -100,7 +100,7 @@ static tsr_status narrow_b(int *shift, const tsr_cuda_multiplication *m)
     if (status != TSR_OK)
         return status;
     if (fits)
-        return tsr_cuda_narrow(m->half, m->ldb, m->b, m->ldb, m->product->k, m->n, ldexpf(1, *shift), tsr_cuda.compute);
+        return tsr_cuda_narrow(m->half, m->ldb, m->b, m->ldb, m->product->k, m->n, ldexpf(1, *shift), tsr_cuda->compute);
     m->a->statistics.wide = true;
     return TSR_DECLINED;
 }

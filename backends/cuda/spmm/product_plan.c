@@ -74,7 +74,7 @@ static tsr_status consider_narrow(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const
     if (plan->how.math != TSR_CUDA_TF32 || plan->how.streamed || a->statistics.wide || !fits)
         return TSR_OK;
     tsr_gpu_matrix m = tsr_cuda_matrix_of(a);
-    if (!tsr_prefers_narrow(tsr_cuda.model, &m, (double)p->n, tsr_cuda_allowed_forms(&m, &plan->how, plan->semirings)))
+    if (!tsr_prefers_narrow(tsr_cuda->model, &m, (double)p->n, tsr_cuda_allowed_forms(&m, &plan->how, plan->semirings)))
         return TSR_OK;
     tsr_status status = tsr_cuda_find_shift(a);
     plan->how.narrow = status == TSR_OK && a->statistics.narrow;
@@ -107,7 +107,7 @@ static void predict(tsr_cuda_plan *plan, const tsr_cuda_sparse *a, int form, con
 {
     double ms[TSR_FORMS];
     const tsr_gpu_matrix m = tsr_cuda_matrix_of(a);
-    tsr_predict_forms(ms, tsr_cuda.model, &m, (tsr_gpu_math)plan->how.math, (double)p->n, TSR_ALL_FORMS);
+    tsr_predict_forms(ms, tsr_cuda->model, &m, (tsr_gpu_math)plan->how.math, (double)p->n, TSR_ALL_FORMS);
     plan->own_ms = ms[form];
     plan->csr_ms = tsr_cuda_csr_ms(a, tsr_cuda_is_half(plan->how.math) ? TSR_CUDA_EXACT : plan->how.math, p->n);
 }

@@ -62,7 +62,7 @@ static tsr_status list_work(tsr_cuda_blocks *b)
     int64_t most = 64;
     tsr_status status = format->most ? format->most(&most, b) : TSR_OK;
     const uint64_t *mask = format->mask ? format->mask(b) : NULL;
-    return status == TSR_OK ? tsr_cuda_make_work(&b->work, &b->as.w, mask, most, tsr_cuda.compute) : status;
+    return status == TSR_OK ? tsr_cuda_make_work(&b->work, &b->as.w, mask, most, tsr_cuda->compute) : status;
 }
 
 static tsr_status make_blocks(tsr_cuda_blocks *b, const tsr_source *source)
@@ -95,9 +95,9 @@ static tsr_status round_values(void **rounded, tsr_source *source, const tsr_cud
     if (source->x && b->number != source->number) {
         status = tsr_cuda_new(rounded, (size_t)n * tsr_number_size(b->number));
         if (status == TSR_OK && b->shift)
-            status = tsr_cuda_narrow(*rounded, n, source->x, n, 1, n, ldexpf(1, b->shift), tsr_cuda.compute);
+            status = tsr_cuda_narrow(*rounded, n, source->x, n, 1, n, ldexpf(1, b->shift), tsr_cuda->compute);
         else if (status == TSR_OK)
-            status = tsr_cuda_convert(*rounded, b->number, n, source->x, source->number, n, 1, n, tsr_cuda.compute);
+            status = tsr_cuda_convert(*rounded, b->number, n, source->x, source->number, n, 1, n, tsr_cuda->compute);
         source->x = *rounded;
     }
     source->number = b->number;
@@ -141,7 +141,7 @@ tsr_status tsr_cuda_build_blocks(tsr_cuda_blocks **out, tsr_cuda_sparse *a, cons
     if (status == TSR_OK) {
         b->next = a->blocks;
         *out = a->blocks = b;
-        tsr_cuda.built++;
+        tsr_cuda_all.built++;
         return TSR_OK;
     }
     tsr_cuda_unreserve(b->bytes);
@@ -153,7 +153,7 @@ void tsr_cuda_blocks_free(tsr_cuda_blocks *list)
 {
     for (tsr_cuda_blocks *b = list, *next; b; b = next) {
         next = b->next;
-        tsr_cuda_free_work(&b->work, tsr_cuda.compute);
+        tsr_cuda_free_work(&b->work, tsr_cuda->compute);
         free_format(b);
         tsr_cuda_unreserve(b->bytes);
         free(b);

@@ -70,7 +70,7 @@ static void describe(pushing *s)
     const tsr_product *p = s->product;
     const tsr_cuda_array *u = p->b_value;
     s->push = (tsr_cuda_push){.semiring = pushed(p->semiring), .columns = &s->a->csr, .u = u->x, .u_present = u->present,
-                              .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
+                              .device = &tsr_cuda->device, .stream = tsr_cuda->compute};
     if (p->a.iso && p->a.x && tsr_reads_a(p))
         memcpy(&s->push.iso, p->a.x, tsr_type_size(p->semiring.type));
 }

@@ -108,12 +108,12 @@ static tsr_status prepare_b(whole *r)
     const tsr_product *p = r->product;
     tsr_status status = TSR_OK;
     if (r->b_turned && tsr_reads_b(p))
-        status = tsr_cuda_transpose(r->array[B_ROWS], r->m.ldb, r->b->x, p->k, p->n, p->k, (int)r->size, tsr_cuda.compute);
+        status = tsr_cuda_transpose(r->array[B_ROWS], r->m.ldb, r->b->x, p->k, p->n, p->k, (int)r->size, tsr_cuda->compute);
     if (r->b_turned && r->m.b_present && status == TSR_OK)
-        status = tsr_cuda_transpose(r->array[B_PRESENT_ROWS], r->m.ldb, r->m.b_present, p->k, p->n, p->k, 1, tsr_cuda.compute);
+        status = tsr_cuda_transpose(r->array[B_PRESENT_ROWS], r->m.ldb, r->m.b_present, p->k, p->n, p->k, 1, tsr_cuda->compute);
     tsr_number number = r->size == 8 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32;
     if (r->b_padded) /* for blocks: elements of 4 or 8 bytes */
-        status = tsr_cuda_convert(r->array[B_ROWS], number, r->m.ldb, r->b->x, number, p->n, p->k, p->n, tsr_cuda.compute);
+        status = tsr_cuda_convert(r->array[B_ROWS], number, r->m.ldb, r->b->x, number, p->n, p->k, p->n, tsr_cuda->compute);
     return status;
 }
 
@@ -135,11 +135,11 @@ static tsr_status finish_c(const whole *r)
     const tsr_product *p = r->product;
     tsr_status status = TSR_OK;
     if (r->c_turned)
-        status = tsr_cuda_transpose(r->c->x, p->m, r->m.c, p->n, p->m, p->n, (int)r->size, tsr_cuda.compute);
+        status = tsr_cuda_transpose(r->c->x, p->m, r->m.c, p->n, p->m, p->n, (int)r->size, tsr_cuda->compute);
     if (status == TSR_OK && r->c_turned && r->m.c_present)
-        status = tsr_cuda_transpose(r->c->present, p->m, r->m.c_present, p->n, p->m, p->n, 1, tsr_cuda.compute);
+        status = tsr_cuda_transpose(r->c->present, p->m, r->m.c_present, p->n, p->m, p->n, 1, tsr_cuda->compute);
     if (status == TSR_OK && r->rows_tell)
-        status = tsr_cuda_mark_rows(r->c->present, r->m.a->csr.p, p->m, p->n, p->c_by_col, &tsr_cuda.device, tsr_cuda.compute);
+        status = tsr_cuda_mark_rows(r->c->present, r->m.a->csr.p, p->m, p->n, p->c_by_col, &tsr_cuda->device, tsr_cuda->compute);
     if (r->rows_tell)
         r->c->nvals = r->m.a->rows_present * p->n;
     return status;
@@ -187,7 +187,7 @@ tsr_status tsr_cuda_deliver(tsr_cuda_array **c, const tsr_product *product, tsr_
 
 tsr_status tsr_cuda_multiply_whole(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *product, tsr_result *result)
 {
-    whole r = {.m = {.a = a, .plan = plan, .product = product, .n = product->n, .alpha = {1, 0}, .stream = tsr_cuda.compute},
+    whole r = {.m = {.a = a, .plan = plan, .product = product, .n = product->n, .alpha = {1, 0}, .stream = tsr_cuda->compute},
                   .product = product, .size = tsr_type_size(product->semiring.type)};
     tsr_status status = compute(&r, result->b != NULL, &result->bytes_moved);
     if (status == TSR_OK)

@@ -11,7 +11,7 @@
 
 void tsr_cuda_csr_delete(tsr_cuda_csr *csr)
 {
-    tsr_cuda_csr_work_free(csr, tsr_cuda.compute);
+    tsr_cuda_csr_work_free(csr, tsr_cuda->compute);
     tsr_cuda_delete(csr->p);
     tsr_cuda_delete(csr->i);
     tsr_cuda_delete(csr->x);
@@ -44,7 +44,7 @@ static uint32_t *new_narrow(int64_t count, int64_t nvals)
     const size_t bytes = (size_t)count * sizeof *narrow;
     if (count < TSR_CUDA_NARROW_LEAST || nvals > UINT32_MAX || !tsr_cuda_has_room(bytes))
         return NULL;
-    tsr_cuda.used += bytes;
+    tsr_cuda->used += bytes;
     if (tsr_cuda_new((void **)&narrow, bytes) == TSR_OK)
         return narrow;
     tsr_cuda_unreserve(bytes);
@@ -97,12 +97,12 @@ static void fill_narrow_offsets(void *staging, const void *source, int64_t first
 static tsr_status upload_narrow_offsets(tsr_cuda_csr *csr, uint32_t *narrow, const tsr_view *v, int nthreads, int64_t *moved)
 {
     const int64_t count = csr->nrows + 1;
-    tsr_status status = tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute);
+    tsr_status status = tsr_cuda_after(tsr_cuda->up, tsr_cuda->compute);
     if (status == TSR_OK)
         status = tsr_cuda_host_copy(narrow, count, sizeof *narrow, fill_narrow_offsets, v, nthreads, moved);
     if (status == TSR_OK)
-        status = tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up);
-    return status == TSR_OK ? tsr_cuda_copy_indices(csr->p, sizeof *csr->p, narrow, sizeof *narrow, count, tsr_cuda.compute) : status;
+        status = tsr_cuda_after(tsr_cuda->compute, tsr_cuda->up);
+    return status == TSR_OK ? tsr_cuda_copy_indices(csr->p, sizeof *csr->p, narrow, sizeof *narrow, count, tsr_cuda->compute) : status;
 }
 
 /* One entry in each vector: the device counts. */
@@ -110,7 +110,7 @@ static tsr_status upload_offsets(tsr_cuda_csr *csr, const tsr_view *v, int nthre
 {
     const int64_t count = csr->nrows + 1;
     if (!v->h && v->nvals == csr->nrows && tsr_cuda_counts_up(tsr_offsets_of(v), v->nvals, nthreads))
-        return tsr_cuda_number_offsets(csr->p, count, tsr_cuda.compute);
+        return tsr_cuda_number_offsets(csr->p, count, tsr_cuda->compute);
     uint32_t *narrow = new_narrow(count, v->nvals);
     if (!narrow)
         return tsr_cuda_host_copy(csr->p, count, sizeof *csr->p, fill_offsets, v, nthreads, moved);
@@ -153,10 +153,10 @@ static tsr_status new_csr(tsr_cuda_csr *csr, size_t value_size)
 
 tsr_status tsr_cuda_csr_upload_values(tsr_cuda_csr *csr, const tsr_view *v, int nthreads, int64_t *moved)
 {
-    tsr_status status = tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute);
+    tsr_status status = tsr_cuda_after(tsr_cuda->up, tsr_cuda->compute);
     if (status == TSR_OK)
         status = tsr_cuda_host_copy(csr->x, csr->nvals, tsr_type_size(v->type), fill_values, v, nthreads, moved);
-    return status == TSR_OK ? tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up) : status;
+    return status == TSR_OK ? tsr_cuda_after(tsr_cuda->compute, tsr_cuda->up) : status;
 }
 
 tsr_status tsr_cuda_csr_upload(tsr_cuda_csr *csr, const tsr_view *v, size_t value_size, int nthreads, int64_t *moved)
@@ -164,14 +164,14 @@ tsr_status tsr_cuda_csr_upload(tsr_cuda_csr *csr, const tsr_view *v, size_t valu
     *csr = (tsr_cuda_csr){.nrows = v->by_col ? v->ncols : v->nrows, .ncols = v->vlen, .nvals = v->nvals};
     tsr_status status = new_csr(csr, value_size);
     if (status == TSR_OK)
-        status = tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute);
+        status = tsr_cuda_after(tsr_cuda->up, tsr_cuda->compute);
     if (status == TSR_OK)
         status = upload_offsets(csr, v, nthreads, moved);
     if (status == TSR_OK && !tsr_cuda_list_again(csr->i, v->i, v->index_size, v->nvals, nthreads))
         status = tsr_cuda_host_copy(csr->i, csr->nvals, sizeof *csr->i, fill_indices, v, nthreads, moved);
     if (status == TSR_OK && value_size)
         status = tsr_cuda_host_copy(csr->x, csr->nvals, value_size, fill_values, v, nthreads, moved);
-    return status == TSR_OK ? tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up) : status;
+    return status == TSR_OK ? tsr_cuda_after(tsr_cuda->compute, tsr_cuda->up) : status;
 }
 
 /* ---- to the host ---- */
@@ -212,7 +212,7 @@ static tsr_status download_offsets(const tsr_cuda_csr *c, target *t, int64_t *mo
     uint32_t *narrow = new_narrow(c->nrows, c->nvals);
     if (!narrow)
         return tsr_cuda_fetch(c->p, c->nrows, sizeof *c->p, take_offsets, t, nthreads, NULL, moved);
-    tsr_status status = tsr_cuda_copy_indices(narrow, sizeof *narrow, c->p, sizeof *c->p, c->nrows, tsr_cuda.compute);
+    tsr_status status = tsr_cuda_copy_indices(narrow, sizeof *narrow, c->p, sizeof *c->p, c->nrows, tsr_cuda->compute);
     if (status == TSR_OK)
         status = tsr_cuda_fetch(narrow, c->nrows, sizeof *narrow, take_narrow_offsets, t, nthreads, NULL, moved);
     delete_narrow(narrow, c->nrows, status);

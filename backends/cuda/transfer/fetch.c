@@ -38,9 +38,9 @@ static int64_t ask(fetch_job *j, const tsr_cuda_chunk *c)
         return -1;
     int64_t first = chunk * j->chunk;
     size_t bytes = (size_t)(end_of(j, chunk) - first) * j->size;
-    tsr_status status = tsr_cuda_to_host(c->staging, j->device + (size_t)first * j->size, bytes, tsr_cuda.down);
+    tsr_status status = tsr_cuda_to_host(c->staging, j->device + (size_t)first * j->size, bytes, tsr_cuda->down);
     if (status == TSR_OK)
-        status = tsr_cuda_event_record(c->event, tsr_cuda.down);
+        status = tsr_cuda_event_record(c->event, tsr_cuda->down);
     return check(j, status) ? chunk : -1;
 }
 
@@ -69,12 +69,12 @@ tsr_status tsr_cuda_fetch(const void *device, int64_t count, size_t size, tsr_cu
     j.chunk = tsr_cuda_chunk_elements(size);
     j.nchunks = (count + j.chunk - 1) / j.chunk;
     int pairs = tsr_cuda_need_pairs(j.nchunks < nthreads ? j.nchunks : nthreads);
-    tsr_status status = pairs < 0 ? (tsr_status)pairs : tsr_cuda_after(tsr_cuda.down, tsr_cuda.compute);
+    tsr_status status = pairs < 0 ? (tsr_status)pairs : tsr_cuda_after(tsr_cuda->down, tsr_cuda->compute);
     if (status != TSR_OK)
         return status;
 #pragma omp parallel for num_threads(nthreads) schedule(static, 1) if (pairs > 1) /* a smaller team would end threads */
     for (int pair = 0; pair < pairs; pair++)
-        fetch_chunks(&j, &tsr_cuda.chunks[2 * pair]);
+        fetch_chunks(&j, &tsr_cuda->chunks[2 * pair]);
     if (total)
         *total += atomic_load(&j.total);
     *moved += count * (int64_t)size;
@@ -103,10 +103,10 @@ static int64_t take_presence(void *to, const void *staging, int64_t first, int64
 
 static tsr_status fetch_direct(void *host, const void *device, size_t bytes, int64_t *moved)
 {
-    tsr_status status = tsr_cuda_after(tsr_cuda.down, tsr_cuda.compute);
+    tsr_status status = tsr_cuda_after(tsr_cuda->down, tsr_cuda->compute);
     if (status == TSR_OK)
-        status = tsr_cuda_to_host(host, device, bytes, tsr_cuda.down);
-    tsr_status waited = tsr_cuda_wait(tsr_cuda.down);
+        status = tsr_cuda_to_host(host, device, bytes, tsr_cuda->down);
+    tsr_status waited = tsr_cuda_wait(tsr_cuda->down);
     *moved += (int64_t)bytes;
     return status == TSR_OK ? waited : status;
 }

@@ -203,12 +203,12 @@ tsr_status tsr_cuda_copy_direct(const tsr_cuda_rectangle *r, bool to_device, voi
 
 int64_t tsr_cuda_chunk_elements(size_t size)
 {
-    return tsr_cuda.chunk / (int64_t)size;
+    return tsr_cuda_all.chunk / (int64_t)size;
 }
 
 int64_t tsr_cuda_piece_elements(int64_t count, size_t size, int nthreads)
 {
-    const int threads = nthreads < 1 ? 1 : nthreads < tsr_cuda.ring ? nthreads : tsr_cuda.ring;
+    const int threads = nthreads < 1 ? 1 : nthreads < tsr_cuda_all.ring ? nthreads : tsr_cuda_all.ring;
     const int64_t most = tsr_cuda_chunk_elements(size), least = LEAST_PIECE / (int64_t)size, share = (count + threads - 1) / threads;
     return share > most || least > most ? most : share < least ? least : share;
 }
@@ -231,8 +231,8 @@ static tsr_status stage_chunk(staging_job *j, const tsr_cuda_chunk *c, int64_t c
     if (status != TSR_OK)
         return status;
     j->fill(c->staging, j->source, first, last);
-    status = tsr_cuda_to_device(j->device + (size_t)first * j->size, c->staging, bytes, tsr_cuda.up);
-    return status == TSR_OK ? tsr_cuda_event_record(c->event, tsr_cuda.up) : status;
+    status = tsr_cuda_to_device(j->device + (size_t)first * j->size, c->staging, bytes, tsr_cuda->up);
+    return status == TSR_OK ? tsr_cuda_event_record(c->event, tsr_cuda->up) : status;
 }
 
 /* One thread, with two chunks: one is copied by the device while the thread fills the other. */
@@ -262,7 +262,7 @@ tsr_status tsr_cuda_host_copy(void *device, int64_t count, size_t size, tsr_cuda
         return (tsr_status)pairs;
 #pragma omp parallel for num_threads(nthreads) schedule(static, 1) if (pairs > 1) /* a smaller team would end threads */
     for (int pair = 0; pair < pairs; pair++)
-        stage_chunks(&j, &tsr_cuda.chunks[2 * pair]);
+        stage_chunks(&j, &tsr_cuda->chunks[2 * pair]);
     *moved += count * (int64_t)size;
     return (tsr_status)atomic_load(&j.status);
 }
@@ -277,17 +277,17 @@ static void fill(void *staging, const void *source, int64_t first, int64_t last)
 /* Waits: afterwards nothing reads the program's array. */
 static tsr_status upload_direct(const tsr_cuda_rectangle *r, int64_t *moved)
 {
-    tsr_status status = tsr_cuda_copy_direct(r, true, tsr_cuda.up), waited = tsr_cuda_wait(tsr_cuda.up);
+    tsr_status status = tsr_cuda_copy_direct(r, true, tsr_cuda->up), waited = tsr_cuda_wait(tsr_cuda->up);
     *moved += r->outer * r->inner * (int64_t)r->size;
     return status == TSR_OK ? waited : status;
 }
 
 tsr_status tsr_cuda_upload(const tsr_cuda_rectangle *r, int nthreads, int64_t *moved)
 {
-    tsr_status status = tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute);
+    tsr_status status = tsr_cuda_after(tsr_cuda->up, tsr_cuda->compute);
     if (status == TSR_OK && tsr_cuda_may_copy_direct(r->host, r->outer, r->inner, r->host_ld, r->size))
         status = upload_direct(r, moved);
     else if (status == TSR_OK)
         status = tsr_cuda_host_copy(r->device, tsr_cuda_positions(r), r->size, fill, r, nthreads, moved);
-    return status == TSR_OK ? tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up) : status;
+    return status == TSR_OK ? tsr_cuda_after(tsr_cuda->compute, tsr_cuda->up) : status;
 }

@@ -99,7 +99,7 @@ bool tsr_cuda_counts_up(tsr_offsets p, int64_t count, int nthreads)
 static bool copy_kept(uint32_t *list, const void *numbers, uint8_t index_size, int64_t count, int nthreads)
 {
     return count > 0 && count == kept.count && all_same(index_size == sizeof(uint64_t) ? same_wide : same_narrow, numbers, count, nthreads) &&
-           tsr_cuda_rows_on_device(list, bytes_of(count), kept.device, bytes_of(count), bytes_of(count), 1, tsr_cuda.compute) == TSR_OK;
+           tsr_cuda_rows_on_device(list, bytes_of(count), kept.device, bytes_of(count), bytes_of(count), 1, tsr_cuda->compute) == TSR_OK;
 }
 
 bool tsr_cuda_list_again(uint32_t *list, const void *numbers, uint8_t index_size, int64_t count, int nthreads)
@@ -151,13 +151,13 @@ tsr_status tsr_cuda_list_upload(uint32_t *list, const tsr_indices *places, int n
         return TSR_OK;
     const bool keeps = count >= TSR_CUDA_LIST_LEAST && kept.wanted == count && make_room(count);
     kept.last = count;
-    tsr_status status = tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute);
+    tsr_status status = tsr_cuda_after(tsr_cuda->up, tsr_cuda->compute);
     if (status == TSR_OK)
         status = tsr_cuda_host_copy(list, count, sizeof *list, keeps ? fill_and_keep : fill_list, places->list, nthreads, moved);
     if (status == TSR_OK)
-        status = tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up);
+        status = tsr_cuda_after(tsr_cuda->compute, tsr_cuda->up);
     if (status == TSR_OK && keeps)
-        status = tsr_cuda_rows_on_device(kept.device, bytes_of(count), list, bytes_of(count), bytes_of(count), 1, tsr_cuda.compute);
+        status = tsr_cuda_rows_on_device(kept.device, bytes_of(count), list, bytes_of(count), bytes_of(count), 1, tsr_cuda->compute);
     if (status != TSR_OK && keeps)
         tsr_cuda_list_drop();
     return status;

@@ -1,5 +1,5 @@
 /* Index lists on their way to the device.  A program that hooks trees packs one list as the indices of a matrix and gathers by it, step by step: what
- * is on the device already is not uploaded again.  tsr_cuda.busy is held.
+ * is on the device already is not uploaded again.  tsr_cuda_all.busy is held.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CUDA_TRANSFER_LISTS_H
 #define TSR_CUDA_TRANSFER_LISTS_H

@@ -80,7 +80,7 @@ tsr_status tsr_cuda_device_allocate(void **p, size_t bytes)
     tsr_status status = tsr_cuda_enter(&before);
     if (status == TSR_OK)
         status = tsr_cuda_new(p, bytes);
-    const tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
+    const tsr_status waited = tsr_cuda_wait(tsr_cuda->compute);
     tsr_cuda_leave(before);
     return status == TSR_OK ? waited : status;
 }

@@ -13,7 +13,7 @@ typedef struct pinned_block {
     size_t bytes;
 } pinned_block;
 
-/* Guarded by tsr_cuda.busy. */
+/* Guarded by tsr_cuda_all.busy. */
 static pinned_block blocks[MOST_BLOCKS];
 static int nblocks;
 

@@ -10,7 +10,7 @@
 bool tsr_cuda_pin_block(void *block, size_t bytes);
 void tsr_cuda_unpin_block(void *block);
 
-/* Does all of it lie in one pinned block?  tsr_cuda.busy is held, so that the answer stays true. */
+/* Does all of it lie in one pinned block?  tsr_cuda_all.busy is held, so that the answer stays true. */
 bool tsr_cuda_is_pinned(const void *p, size_t bytes);
 
 #endif

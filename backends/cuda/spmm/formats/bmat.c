@@ -10,12 +10,12 @@ static size_t bmat_bytes(const tsr_cuda_counts *c)
 
 static tsr_status bmat_make(tsr_cuda_blocks *b, const tsr_source *source)
 {
-    return tsr_cuda_make_bmat(&b->as.bmat, source, b->height, tsr_cuda.compute);
+    return tsr_cuda_make_bmat(&b->as.bmat, source, b->height, tsr_cuda->compute);
 }
 
 static void bmat_free(tsr_cuda_blocks *b)
 {
-    tsr_cuda_free_bmat(&b->as.bmat, tsr_cuda.compute);
+    tsr_cuda_free_bmat(&b->as.bmat, tsr_cuda->compute);
 }
 
 static const uint64_t *bmat_mask(const tsr_cuda_blocks *b)

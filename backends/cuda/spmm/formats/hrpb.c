@@ -10,19 +10,19 @@ static size_t hrpb_bytes(const tsr_cuda_counts *c)
 
 static tsr_status hrpb_make(tsr_cuda_blocks *b, const tsr_source *source)
 {
-    return tsr_cuda_make_hrpb(&b->as.hrpb, source, b->height, tsr_cuda.compute);
+    return tsr_cuda_make_hrpb(&b->as.hrpb, source, b->height, tsr_cuda->compute);
 }
 
 static void hrpb_free(tsr_cuda_blocks *b)
 {
-    tsr_cuda_free_hrpb(&b->as.hrpb, tsr_cuda.compute);
+    tsr_cuda_free_hrpb(&b->as.hrpb, tsr_cuda->compute);
 }
 
 static tsr_status hrpb_most(int64_t *most, const tsr_cuda_blocks *b)
 {
     int64_t longest = 0;
-    tsr_status status = tsr_cuda_longest_window(&longest, &b->as.w, tsr_cuda.compute);
-    *most = tsr_cuda_hrpb_most(&b->as.w, longest, &tsr_cuda.device);
+    tsr_status status = tsr_cuda_longest_window(&longest, &b->as.w, tsr_cuda->compute);
+    *most = tsr_cuda_hrpb_most(&b->as.w, longest, &tsr_cuda->device);
     return status;
 }
 

@@ -21,13 +21,13 @@ static tsr_status hybrid_make(tsr_cuda_blocks *b, const tsr_source *source)
 {
     tsr_cuda_split_rule rule;
     const tsr_cuda_half half = half_of(tsr_window_kernel((tsr_gpu_math)b->math));
-    memcpy(rule.w, tsr_cuda.model->window[b->math][b->split], sizeof rule.w);
-    return tsr_cuda_make_hybrid(&b->as.hybrid, source, half, b->height, b->iso, &rule, &tsr_cuda.device, tsr_cuda.compute);
+    memcpy(rule.w, tsr_cuda->model->window[b->math][b->split], sizeof rule.w);
+    return tsr_cuda_make_hybrid(&b->as.hybrid, source, half, b->height, b->iso, &rule, &tsr_cuda->device, tsr_cuda->compute);
 }
 
 static void hybrid_free(tsr_cuda_blocks *b)
 {
-    tsr_cuda_free_hybrid(&b->as.hybrid, tsr_cuda.compute);
+    tsr_cuda_free_hybrid(&b->as.hybrid, tsr_cuda->compute);
 }
 
 static tsr_status hybrid_run(const tsr_cuda_blocks *b, const tsr_cuda_csr *a, tsr_semiring semiring, const tsr_cuda_spmm *product)

@@ -10,17 +10,17 @@ static size_t me_bcrs_bytes(const tsr_cuda_counts *c)
 
 static tsr_status me_bcrs_make(tsr_cuda_blocks *b, const tsr_source *source)
 {
-    return tsr_cuda_make_me_bcrs(&b->as.me_bcrs, source, b->width, b->iso, tsr_cuda.compute);
+    return tsr_cuda_make_me_bcrs(&b->as.me_bcrs, source, b->width, b->iso, tsr_cuda->compute);
 }
 
 static void me_bcrs_free(tsr_cuda_blocks *b)
 {
-    tsr_cuda_free_me_bcrs(&b->as.me_bcrs, tsr_cuda.compute);
+    tsr_cuda_free_me_bcrs(&b->as.me_bcrs, tsr_cuda->compute);
 }
 
 static tsr_status me_bcrs_most(int64_t *most, const tsr_cuda_blocks *b)
 {
-    *most = tsr_cuda_me_bcrs_most(&b->as.w, &tsr_cuda.device);
+    *most = tsr_cuda_me_bcrs_most(&b->as.w, &tsr_cuda->device);
     return TSR_OK;
 }
 

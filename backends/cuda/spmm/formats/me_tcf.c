@@ -10,19 +10,19 @@ static size_t me_tcf_bytes(const tsr_cuda_counts *c)
 
 static tsr_status me_tcf_make(tsr_cuda_blocks *b, const tsr_source *source)
 {
-    return tsr_cuda_make_me_tcf(&b->as.me_tcf, source, tsr_cuda.compute);
+    return tsr_cuda_make_me_tcf(&b->as.me_tcf, source, tsr_cuda->compute);
 }
 
 static void me_tcf_free(tsr_cuda_blocks *b)
 {
-    tsr_cuda_free_me_tcf(&b->as.me_tcf, tsr_cuda.compute);
+    tsr_cuda_free_me_tcf(&b->as.me_tcf, tsr_cuda->compute);
 }
 
 static tsr_status me_tcf_most(int64_t *most, const tsr_cuda_blocks *b)
 {
     int64_t longest = 0;
-    tsr_status status = tsr_cuda_longest_window(&longest, &b->as.w, tsr_cuda.compute);
-    *most = tsr_cuda_me_tcf_most(&b->as.w, longest, &tsr_cuda.device);
+    tsr_status status = tsr_cuda_longest_window(&longest, &b->as.w, tsr_cuda->compute);
+    *most = tsr_cuda_me_tcf_most(&b->as.w, longest, &tsr_cuda->device);
     return status;
 }
 

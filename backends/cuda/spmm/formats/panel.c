@@ -10,17 +10,17 @@ static size_t panel_bytes(const tsr_cuda_counts *c)
 
 static tsr_status panel_make(tsr_cuda_blocks *b, const tsr_source *source)
 {
-    return tsr_cuda_make_panel(&b->as.panel, source, b->height, b->width, b->iso, tsr_cuda.compute);
+    return tsr_cuda_make_panel(&b->as.panel, source, b->height, b->width, b->iso, tsr_cuda->compute);
 }
 
 static void panel_free(tsr_cuda_blocks *b)
 {
-    tsr_cuda_free_panel(&b->as.panel, tsr_cuda.compute);
+    tsr_cuda_free_panel(&b->as.panel, tsr_cuda->compute);
 }
 
 static tsr_status panel_most(int64_t *most, const tsr_cuda_blocks *b)
 {
-    *most = tsr_cuda_panel_most(&b->as.w, &tsr_cuda.device);
+    *most = tsr_cuda_panel_most(&b->as.w, &tsr_cuda->device);
     return TSR_OK;
 }
 
