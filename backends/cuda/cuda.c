@@ -130,8 +130,8 @@ static tsr_status execute(const tsr_product *p, tsr_result *result)
     bool nothing = p->m == 0 || p->n == 0 || p->k == 0 || p->a.nvals == 0;
     if (nothing || (tsr_is_masked(p->op) && (p->b.nvals == 0 || tsr_cuda_masked_empty(p))))
         return result->compressed ? TSR_DECLINED : no_products(p, result);
-    void *before;
-    tsr_status status = tsr_cuda_begin(&before);
+    tsr_cuda_place before;
+    tsr_status status = tsr_cuda_begin(tsr_cuda_first(), &before);
     tsr_cuda_all.built = tsr_cuda_all.evicted = 0;
     tsr_cuda_times_start();
     if (status == TSR_OK)
@@ -164,7 +164,7 @@ static tsr_status run_download(void *arguments)
 
 static tsr_status download(void *contents, tsr_download *to)
 {
-    return tsr_cuda_alone(run_download, &(downloading){contents, to});
+    return tsr_cuda_alone_on(((tsr_cuda_contents *)contents)->dead.device, run_download, &(downloading){contents, to});
 }
 
 static const tsr_backend_contents contents_of_any_form = {.upload = tsr_cuda_array_upload_view, .download = download,
@@ -187,7 +187,7 @@ const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
 {
     static const tsr_backend_device in_device_memory = {
         .prepare = tsr_cuda_stream_prepare, .run = tsr_cuda_stream_run, .drop = tsr_cuda_stream_drop, .copy = tsr_cuda_device_copy,
-        .wait = tsr_cuda_device_wait, .owns = tsr_cuda_device_owns, .allocate = tsr_cuda_device_allocate, .release = tsr_cuda_device_release,
+        .wait = tsr_cuda_device_wait, .which = tsr_cuda_device_which, .allocate = tsr_cuda_device_allocate, .release = tsr_cuda_device_release,
         .sddmm_prepare = tsr_cuda_sampled_prepare, .sddmm_run = tsr_cuda_sampled_run, .sddmm_drop = tsr_cuda_sampled_drop,
         .attention_prepare = tsr_cuda_attention_prepare, .attention_run = tsr_cuda_attention_run,
         .attention_backward = tsr_cuda_attention_differentiate, .attention_drop = tsr_cuda_attention_drop};

@@ -39,7 +39,8 @@ enum {
 };
 
 /* S (m x n, held by rows, in any memory): who attends to whom.  Its values are not looked at; entries of a row may be in any order.
- * q and o have m rows, k and v n; heads, width, type and memory are the same for all four.  Data is not looked at and may be NULL.
+ * q and o have m rows, k and v n; heads, width, type and memory are the same for all four.  Data is not read and may be NULL; the plan is
+ * for the device whose memory o->data is in, else q->data.
  * *plan belongs to the caller: tsr_attention_plan_destroy.  s must outlive it.
  * TSR_INVALID_VALUE: null pointer, unknown flag, a type or memory that differs or is not among those above, heads < 1,
  * strides with which rows of o would overlap.  TSR_DIMENSION_MISMATCH.  TSR_NOT_SUPPORTED: S held by columns or of complex values, more than 2^32 - 2 rows or

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define TSR_BACKEND_API_VERSION 17
+#define TSR_BACKEND_API_VERSION 18
 
 /* Internal status: "I do not do this one, route it elsewhere". Never returned to a caller of the library. */
 #define TSR_DECLINED ((tsr_status)1)
@@ -194,6 +194,7 @@ typedef struct tsr_sparse_result {
     const void *a_values, *b_values; /* in device memory, in the place of those of the views; NULL: those.  TSR_DECLINED: of views that are not by
                           * row of the product, or whose indices do not ascend */
     void *stream;        /* with which they were written: what is queued waits for it; NULL, too, if none of the two is given */
+    int device;          /* where, as tsr_backend_device.which counts; 0: that of the options */
     int64_t nvals;       /* set by `multiply` */
     const char *kernel;  /* as in tsr_result */
     int64_t bytes_moved; /* grows by what `multiply` moved */

@@ -21,6 +21,7 @@ typedef struct tsr_device_batch {
 /* Dense operands in device memory, of the orientation that the product was prepared for (product.b.by_col, product.c_by_col).
  * C = alpha T + beta C, alpha and beta as tsr_device_spmm.scales allows. */
 typedef struct tsr_device_operands {
+    int device; /* of prepare: where all will be, as `which` counts; 0: the device of the options */
     tsr_complex alpha, beta;
     bool conjugate; /* complex numbers: of A's values */
     const void *values; /* A's, in device memory, of the semiring's type and in the order of the caller's entries; NULL: those that were prepared */
@@ -46,6 +47,7 @@ typedef struct tsr_device_spmm {
 
 /* Dense operands of an SDDMM in device memory, of the orientation that the product was prepared for, and its values. */
 typedef struct tsr_device_samples {
+    int device; /* as above */
     const void *x, *y;
     int64_t ldx, ldy;
     void *values; /* one for each entry of the mask, in its order */
@@ -87,10 +89,12 @@ typedef struct tsr_attention_operands {
     double scale;
     void *stream;
     const char *kernel; /* of prepare: asked for by name; NULL or "": its choice */
+    int device;         /* as above */
     tsr_heads grad_o, grad_q, grad_k, grad_v;
 } tsr_attention_operands;
 
-/* Any thread may call any function at any time.  Status as for tsr_backend.execute. */
+/* Any thread may call any function at any time.  Status as for tsr_backend.execute.  What was prepared for a device runs there, with operands and
+ * streams of it. */
 typedef struct tsr_backend_device {
     /* All that runs of a product that is supported need, kept until drop: A, which needs a_slot, in the form that is best for expected_calls
      * of them.  like: leading dimensions, alignment and scalars that are expected.  bounded: B holds nothing that Tensor Cores do not take.
@@ -108,9 +112,9 @@ typedef struct tsr_backend_device {
     tsr_status (*sddmm_run)(const tsr_device_sddmm *sddmm, const tsr_device_samples *operands);
     void (*sddmm_drop)(tsr_device_sddmm *sddmm);
     tsr_status (*copy)(const tsr_device_copy *copy); /* after what is on the stream; waits */
-    tsr_status (*wait)(void); /* for all streams of the device */
-    bool (*owns)(const void *p); /* is it memory of the device, as the driver knows it? */
-    tsr_status (*allocate)(void **p, size_t bytes); /* NULL on failure */
+    tsr_status (*wait)(const void *p); /* for all streams of the device whose memory it is */
+    int (*which)(const void *p); /* in the memory of device number which - 1, as the driver knows it; 0: of none */
+    tsr_status (*allocate)(void **p, size_t bytes, int which); /* NULL on failure */
     void (*release)(void *p);
     /* Attention over the pattern s, which may be kept in *slot: as prepare, run and drop.  like: operands without data.  backward: wanted, too.
      * *kernel: static storage. */

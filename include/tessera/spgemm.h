@@ -64,7 +64,7 @@ TSR_PUBLIC tsr_status tsr_spgemm_execute(const tsr_spgemm_plan *plan, tsr_index_
  * same errors.  Executions of one plan by several threads take turns. */
 TSR_PUBLIC tsr_status tsr_spgemm_execute_values(const tsr_spgemm_plan *plan, void *values);
 
-/* The same into device memory, by the GPU that the library uses, which computes whatever the plan chose for host memory; what it declines the CPU
+/* The same into device memory, by the GPU whose memory `values` is in, which computes whatever the plan chose for host memory; what it declines the CPU
  * computes, with copies both ways.  offsets and indices may both be NULL: values alone.  Values of operands in device memory are read as they are
  * when the stream comes to it: nobody need say that they have changed.  Where A and B are held by rows, indices ascend, types are the semiring's and
  * flags are 0 they are not copied to the host.  stream: as for tsr_execute.  The first executions wait for the device; from the third on (the

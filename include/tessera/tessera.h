@@ -143,8 +143,7 @@ typedef enum tsr_op {
 
 typedef enum tsr_layout { TSR_ROW_MAJOR, TSR_COL_MAJOR } tsr_layout;
 
-/* Where an array is.  DEVICE: memory of the CUDA device that the library uses (option "device"), from cudaMalloc, cudaMallocAsync or a
- * library of the program's own. */
+/* Where an array is.  DEVICE: memory of a CUDA device, from cudaMalloc, cudaMallocAsync or a library of the program's own. */
 typedef enum tsr_memory_space { TSR_MEMORY_HOST, TSR_MEMORY_DEVICE } tsr_memory_space;
 
 /* A dense matrix in the caller's memory; the caller owns everything.  Element (r, c) is at data[r * ld + c] if
@@ -282,13 +281,14 @@ enum {
 };
 
 /* Decide how to compute `op` with matrix a and dense operands shaped and typed like `first` and `second` (their data is
- * not looked at and may be NULL):
+ * not read and may be NULL):
  *     TSR_OP_SPMM, TSR_OP_SPMV  a = A, first = B (k x n), second = C (m x n)
  *     TSR_OP_SDDMM              a = S (m x n), first = X (m x k), second = Y (k x n)
  * Types of A, B, X, Y may differ from the semiring's, if none is complex: values are then typecast as GraphBLAS does.  C has the semiring's
  * type.
  * With an operand in device memory all that executions need is made here, for as many of them as the hint expects (0: a hundred), and the
- * device is waited for.
+ * device is waited for: that whose memory second->data is in, else first->data, else A's values; where none of them says so, that of option "device".
+ * Operands, workspaces and streams of executions are of the same device.
  * *plan belongs to the caller: tsr_plan_destroy.  `a` must outlive it.
  * TSR_INVALID_VALUE: null pointer, unknown enumerator or flag, a monoid the type does not have, C of another type, ld
  * too small.
@@ -343,12 +343,12 @@ TSR_PUBLIC void tsr_plan_destroy(tsr_plan *plan);
  * semiring's type.
  * Places of C where no product is formed (empty rows) count as the monoid's identity: 0 for plus, lor and any;
  * the largest value (infinity) for min, the smallest for max.
- * stream: a cudaStream_t of the device that the library uses; NULL: its default stream.  Operands in device memory are read and written in
+ * stream: a cudaStream_t of the plan's device; NULL: its default stream.  Operands in device memory are read and written in
  * its order.  Where tsr_plan_is_asynchronous, the call returns at once and can be captured in a CUDA graph, which needs the plan as long as it
  * is launched; else it waits for the stream.  Operands in host memory only: NULL.
  * TSR_INVALID_VALUE: null pointer, operands not those of the plan, ld too small, an overlap, a pointer that is not of
- * the memory it claims (asked of the driver with option "check_pointers").  TSR_NOT_SUPPORTED: alpha, beta, a stream with host memory, a plan
- * for another op.  TSR_OUT_OF_MEMORY, TSR_INTERNAL_ERROR: contents of C are unspecified; inputs
+ * the memory it claims, or of another device than the plan (asked of the driver with option "check_pointers").  TSR_NOT_SUPPORTED: alpha,
+ * beta, a stream with host memory, a plan for another op.  TSR_OUT_OF_MEMORY, TSR_INTERNAL_ERROR: contents of C are unspecified; inputs
  * are untouched. */
 TSR_PUBLIC tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta,
                                   const tsr_dense *c, void *stream);

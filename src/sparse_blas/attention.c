@@ -25,6 +25,7 @@ struct tsr_attention_plan {
     tsr_heads like[PLANNED];   /* without data */
     unsigned flags;
     const tsr_backend *gpu;    /* operands are in its memory; NULL: in host memory */
+    int which;                 /* device, as tsr_backend_device.which counts; 0: any */
     void *prepared;            /* the GPU's; NULL: it declined */
     const char *kernel;        /* of it */
     tsr_compressed columns;    /* the pattern of the transpose, by row, where the CPU needs it for gradients */
@@ -176,6 +177,7 @@ static tsr_status prepare(tsr_attention_plan *plan)
     const tsr_decision decision = {.backend = plan->gpu};
     const tsr_heads *const like[OPERANDS] = {&plan->like[Q], &plan->like[K], &plan->like[V], &plan->like[O]};
     tsr_attention_operands operands = operands_of(like);
+    operands.device = plan->which;
     describe(&call, plan->s);
     tsr_status status = tsr_operands_prepare(&held, &ready, &call, &decision, true);
     if (status == TSR_OK) {
@@ -206,11 +208,13 @@ static tsr_status turn(tsr_compressed *columns, const tsr_sparse *s)
     return tsr_compress(columns, &turned, TSR_BOOL, TSR_COMPRESS_PATTERN | TSR_COMPRESS_FLIP, tsr_native_threads());
 }
 
-static tsr_status fill(tsr_attention_plan *plan)
+/* o, q: where the operands are expected. */
+static tsr_status fill(tsr_attention_plan *plan, const void *o, const void *q)
 {
     tsr_status status = check_plan(plan);
     if (status == TSR_OK && plan->like[Q].memory == TSR_MEMORY_DEVICE) {
         plan->gpu = tsr_native_find_device();
+        plan->which = plan->gpu ? tsr_native_which(plan->gpu, (const void *const[]){o, q}, 2) : 0;
         status = plan->gpu ? prepare(plan) : TSR_NOT_SUPPORTED;
     }
     if (status == TSR_OK && plan->flags & TSR_ATTENTION_BACKWARD && !plan->prepared) {
@@ -234,7 +238,7 @@ tsr_status tsr_attention_plan_create(tsr_attention_plan **out, tsr_sparse *s, co
     for (int operand = 0; operand < PLANNED; operand++) {
         plan->like[operand].data = NULL;
     }
-    const tsr_status status = fill(plan);
+    const tsr_status status = fill(plan, o->data, q->data);
     if (status != TSR_OK) {
         tsr_attention_plan_destroy(plan);
         return status;
@@ -276,7 +280,10 @@ static tsr_status check_operand(const tsr_attention_plan *plan, int operand, con
     if (status == TSR_OK && !h->data && h->rows > 0) {
         return tsr_native_fail(TSR_INVALID_VALUE, "%s->data is NULL", names[operand]);
     }
-    return status == TSR_OK ? tsr_native_check_pointer(names[operand], h->data, h->memory) : status;
+    if (status == TSR_OK) {
+        status = tsr_native_check_pointer(names[operand], h->data, h->memory);
+    }
+    return status == TSR_OK && plan->prepared ? tsr_native_check_which(names[operand], h->data, plan->which) : status;
 }
 
 /* What is written overlaps no operand, nor the pattern.  written: bits. */

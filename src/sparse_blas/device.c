@@ -29,7 +29,7 @@ tsr_status tsr_native_download(void *host, const void *device, size_t bytes)
     }
     const tsr_device_copy copy = {.device = (void *)(uintptr_t)device, .host = host, .device_pitch = bytes, .host_pitch = bytes,
                                   .width = bytes, .height = 1};
-    tsr_status status = gpu->device->wait();
+    tsr_status status = gpu->device->wait(device);
     if (status == TSR_OK) {
         status = gpu->device->copy(&copy);
     }
@@ -39,9 +39,28 @@ tsr_status tsr_native_download(void *host, const void *device, size_t bytes)
 tsr_status tsr_native_check_pointer(const char *name, const void *p, tsr_memory_space memory)
 {
     const tsr_backend *gpu = tsr_config_get()->check_pointers && p ? tsr_native_find_device() : NULL;
-    if (!gpu || gpu->device->owns(p) == (memory == TSR_MEMORY_DEVICE)) {
+    if (!gpu || (gpu->device->which(p) != 0) == (memory == TSR_MEMORY_DEVICE)) {
         return TSR_OK;
     }
     return tsr_native_fail(TSR_INVALID_VALUE, "%s = %p is not in %s memory, as it says", name, p,
                            memory == TSR_MEMORY_DEVICE ? "device" : "host");
+}
+
+int tsr_native_which(const tsr_backend *gpu, const void *const *p, int count)
+{
+    int which = 0;
+    for (int k = 0; k < count && which == 0; k++) {
+        which = p[k] ? gpu->device->which(p[k]) : 0;
+    }
+    return which;
+}
+
+tsr_status tsr_native_check_which(const char *name, const void *p, int which)
+{
+    const tsr_backend *gpu = tsr_config_get()->check_pointers && p && which ? tsr_native_find_device() : NULL;
+    const int found = gpu ? gpu->device->which(p) : which;
+    if (found == which || found == 0) {
+        return TSR_OK;
+    }
+    return tsr_native_fail(TSR_INVALID_VALUE, "%s = %p is on device %d, the plan is for device %d", name, p, found - 1, which - 1);
 }

@@ -84,10 +84,18 @@ static bool is_empty(const tsr_dense *c)
     return c->nrows == 0 || c->ncols == 0;
 }
 
-static tsr_status check_pointers(bool sddmm, const tsr_dense *first, const tsr_dense *second)
+static tsr_status check_pointers(const tsr_plan *plan, bool sddmm, const tsr_dense *first, const tsr_dense *second)
 {
-    tsr_status status = tsr_native_check_pointer(names[sddmm][FIRST], first->data, first->memory);
-    return status == TSR_OK ? tsr_native_check_pointer(names[sddmm][SECOND], second->data, second->memory) : status;
+    const tsr_dense *const operands[] = {first, second};
+    const char *const called[] = {names[sddmm][FIRST], names[sddmm][SECOND]};
+    tsr_status status = TSR_OK;
+    for (int k = 0; k < 2 && status == TSR_OK; k++) {
+        status = tsr_native_check_pointer(called[k], operands[k]->data, operands[k]->memory);
+        if (status == TSR_OK && plan->device) {
+            status = tsr_native_check_which(called[k], operands[k]->data, tsr_native_plan_which(plan));
+        }
+    }
+    return status;
 }
 
 tsr_status tsr_native_check_execute(const tsr_plan *plan, tsr_complex alpha, const tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
@@ -103,7 +111,7 @@ tsr_status tsr_native_check_execute(const tsr_plan *plan, tsr_complex alpha, con
     if (tsr_native_overlap(of_dense(c), of_dense(b)) || overlaps_matrix(of_dense(c), &a->view)) {
         return tsr_native_fail(TSR_INVALID_VALUE, "c->data = %p overlaps b or an array of a", c->data);
     }
-    return check_pointers(false, b, c);
+    return check_pointers(plan, false, b, c);
 }
 
 tsr_status tsr_native_run(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta, const tsr_dense *c,
@@ -146,7 +154,7 @@ tsr_status tsr_native_check_sddmm(const tsr_plan *plan, double alpha, const tsr_
     if (tsr_native_overlap(written, of_dense(x)) || tsr_native_overlap(written, of_dense(y)) || tsr_native_overlaps_pattern(written, &s->view)) {
         return tsr_native_fail(TSR_INVALID_VALUE, "values = %p overlaps x, y or the pattern of s", values);
     }
-    status = check_pointers(true, x, y);
+    status = check_pointers(plan, true, x, y);
     if (status == TSR_OK) {
         status = tsr_native_check_pointer("values", values, x->memory);
     }

@@ -124,11 +124,17 @@ tsr_status tsr_native_download(void *host, const void *device, size_t bytes);
 /* Is p memory of the kind that it claims to be?  Asked with option check_pointers only. */
 tsr_status tsr_native_check_pointer(const char *name, const void *p, tsr_memory_space memory);
 
+/* On which device is the first of these that is on any, as tsr_backend_device.which counts; 0: none of them. */
+int tsr_native_which(const tsr_backend *gpu, const void *const *p, int count);
+/* Is p on that device?  Asked with option check_pointers only; p NULL: yes. */
+tsr_status tsr_native_check_which(const char *name, const void *p, int which);
+
 /* ---- plans with operands in device memory (on_device.c) ---- */
 
 /* Makes plan->device, and adds to the explanation. */
 tsr_status tsr_native_plan_on_device(tsr_plan *plan);
 void tsr_native_drop_device(tsr_native_device *device); /* NULL allowed */
+int tsr_native_plan_which(const tsr_plan *plan);            /* of a plan that has plan->device; 0: any */
 const char *tsr_native_device_kernel(const tsr_plan *plan); /* that queued work takes; "": nothing is queued */
 
 /* The checked executions of a plan that has plan->device.  epilogue: NULL, or what is done with C then. */

@@ -15,6 +15,7 @@
 
 struct tsr_native_device {
     const tsr_backend *gpu;
+    int which;             /* device, as tsr_backend_device.which counts */
     const char *why_not;   /* executions are not asynchronous because; NULL: they are */
     pthread_mutex_t lock;  /* guards what is made again after a change of values */
     tsr_device_spmm spmm;
@@ -49,19 +50,21 @@ static const char *why_not(const tsr_plan *plan)
     return p->m == 0 || p->n == 0 || p->k == 0 || p->a.nvals == 0 ? "nothing is multiplied" : NULL;
 }
 
-static tsr_status prepare_ready(tsr_device_spmm *spmm, const tsr_plan *plan, const tsr_backend *gpu, const tsr_product *ready)
+static tsr_status prepare_ready(tsr_native_device *d, const tsr_plan *plan, const tsr_product *ready)
 {
-    const tsr_device_operands like = {.alpha = {1, 0}, .ldb = stride_of(&plan->first), .ldc = stride_of(&plan->second)};
+    const tsr_backend *gpu = d->gpu;
+    const tsr_device_operands like = {.device = d->which, .alpha = {1, 0}, .ldb = stride_of(&plan->first), .ldc = stride_of(&plan->second)};
     if (!gpu->supports(ready)) {
         return TSR_DECLINED;
     }
-    return TSR_ATTEMPT(gpu->device->prepare(ready, &like, plan->flags & TSR_BOUNDED_B, spmm));
+    return TSR_ATTEMPT(gpu->device->prepare(ready, &like, plan->flags & TSR_BOUNDED_B, &d->spmm));
 }
 
-static tsr_status prepare_sampled(tsr_device_sddmm *sddmm, const tsr_plan *plan, const tsr_backend *gpu, const tsr_product *ready)
+static tsr_status prepare_sampled(tsr_native_device *d, const tsr_plan *plan, const tsr_product *ready)
 {
-    const tsr_device_samples like = {.ldx = plan->first.ld, .ldy = plan->second.ld};
-    return gpu->supports(ready) ? TSR_ATTEMPT(gpu->device->sddmm_prepare(ready, &like, sddmm)) : TSR_DECLINED;
+    const tsr_backend *gpu = d->gpu;
+    const tsr_device_samples like = {.device = d->which, .ldx = plan->first.ld, .ldy = plan->second.ld};
+    return gpu->supports(ready) ? TSR_ATTEMPT(gpu->device->sddmm_prepare(ready, &like, &d->sddmm)) : TSR_DECLINED;
 }
 
 static tsr_status prepare(tsr_native_device *d, const tsr_plan *plan, tsr_sparse *a)
@@ -72,8 +75,7 @@ static tsr_status prepare(tsr_native_device *d, const tsr_plan *plan, tsr_sparse
     tsr_operands held;
     tsr_product ready;
     tsr_dense b = plan->first, c = plan->second;
-    const tsr_backend *gpu = d->gpu;
-    const tsr_decision decision = {.backend = gpu};
+    const tsr_decision decision = {.backend = d->gpu};
     b.data = c.data = (void *)(uintptr_t)placeholder;
     tsr_native_bind(&call, plan, a, &b, &c);
     if (call.expected_calls == 0) {
@@ -88,7 +90,7 @@ static tsr_status prepare(tsr_native_device *d, const tsr_plan *plan, tsr_sparse
         ready.kernel = plan->kernel;
     }
     if (status == TSR_OK) {
-        status = ready.op == TSR_OP_SDDMM ? prepare_sampled(&d->sddmm, plan, gpu, &ready) : prepare_ready(&d->spmm, plan, gpu, &ready);
+        status = ready.op == TSR_OP_SDDMM ? prepare_sampled(d, plan, &ready) : prepare_ready(d, plan, &ready);
     }
     tsr_operands_release(&held);
     return status;
@@ -107,12 +109,15 @@ static size_t workspace_of(const tsr_native_device *d)
 static void explain(tsr_plan *plan)
 {
     const tsr_native_device *d = plan->device;
-    char rest[256];
+    char rest[256], where[32] = "";
+    if (d->which > 0 && d->which - 1 != tsr_config_get()->device) {
+        snprintf(where, sizeof where, " on device %d", d->which - 1);
+    }
     if (d->why_not) {
         snprintf(rest, sizeof rest, "; what is in device memory goes through the host, because %s", d->why_not);
     } else {
-        snprintf(rest, sizeof rest, "; in device memory %s:%s, queued on the stream, %zu bytes of workspace; through the host where alpha is 0%s",
-                 d->gpu->name, kernel_of(d), workspace_of(d), d->scales ? "" : ", or alpha and beta are not 1 and 0");
+        snprintf(rest, sizeof rest, "; in device memory %s:%s%s, queued on the stream, %zu bytes of workspace; through the host where alpha is 0%s",
+                 d->gpu->name, kernel_of(d), where, workspace_of(d), d->scales ? "" : ", or alpha and beta are not 1 and 0");
     }
     const size_t used = strlen(plan->explanation);
     snprintf(plan->explanation + used, sizeof plan->explanation - used, "%s", rest);
@@ -125,6 +130,7 @@ static tsr_status fill(tsr_plan *plan, tsr_native_device *d)
     if (!d->gpu) {
         return TSR_NOT_SUPPORTED;
     }
+    d->which = tsr_native_which(d->gpu, (const void *const[]){plan->second.data, plan->first.data, plan->a->device_values}, 3);
     d->why_not = why_not(plan);
     if (!d->why_not) {
         status = prepare(d, plan, (tsr_sparse *)(uintptr_t)plan->a);
@@ -171,6 +177,11 @@ void tsr_native_drop_device(tsr_native_device *d)
 bool tsr_plan_is_asynchronous(const tsr_plan *plan)
 {
     return plan && plan->device && !plan->device->why_not;
+}
+
+int tsr_native_plan_which(const tsr_plan *plan)
+{
+    return tsr_plan_is_asynchronous(plan) ? plan->device->which : 0;
 }
 
 const char *tsr_native_device_kernel(const tsr_plan *plan)

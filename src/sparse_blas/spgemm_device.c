@@ -84,7 +84,7 @@ static tsr_status through_host(const tsr_spgemm_plan *plan, const tsr_backend *g
 static tsr_status on_device(const tsr_spgemm_plan *plan, const tsr_backend *gpu, const tsr_device_entries *to, bool repeated)
 {
     const tsr_spgemm_direct direct = tsr_spgemm_direct_of(plan);
-    const tsr_spgemm_device_c c = {*to, direct.a, direct.b};
+    const tsr_spgemm_device_c c = {*to, direct.a, direct.b, gpu->device->which(to->values)};
     tsr_spgemm_ready ready;
     tsr_status status = tsr_spgemm_make_ready(&ready, plan, &direct);
     if (status == TSR_OK)

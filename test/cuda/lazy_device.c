@@ -184,6 +184,9 @@ void lazy_finish(void)
 
 /* ---- memory and copies ---- */
 
+/* The context of a thread is the number of its device, as a pointer. */
+static _Thread_local void *current;
+
 int tsr_cuda_count(void)
 {
     return 1;
@@ -191,6 +194,7 @@ int tsr_cuda_count(void)
 
 tsr_status tsr_cuda_open(int ordinal, tsr_cuda_device *device)
 {
+    current = (char *)streams + ordinal;
     *device = (tsr_cuda_device){.ordinal = ordinal, .major = 9, .sms = 4, .l2_bytes = 1 << 20, .memory_bytes = (size_t)1 << 30};
     return TSR_OK;
 }
@@ -350,9 +354,6 @@ void tsr_cuda_unlock_pages(void *p)
     pthread_mutex_unlock(&lock);
 }
 
-/* The context of a thread is the number of its device, as a pointer. */
-static _Thread_local void *current;
-
 tsr_status tsr_cuda_use(int ordinal)
 {
     current = (char *)streams + ordinal;
@@ -381,9 +382,9 @@ tsr_status tsr_cuda_wait_device(void)
     return TSR_OK;
 }
 
-bool tsr_cuda_is_device_memory(const void *p)
+int tsr_cuda_ordinal_of(const void *p)
 {
-    return p != NULL;
+    return p ? 0 : -1;
 }
 
 /* ---- events ---- */

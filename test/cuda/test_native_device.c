@@ -1,5 +1,6 @@
 /* The native door with arrays in device memory, on the device of the plug-in that is loaded: emulated, or a GPU.
- *   test_native_device [seed]
+ *   test_native_device [seed [number]]
+ * number: of the device whose memory is meant, 1 is device 0.  The tests of two devices are skipped where there is one.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <setjmp.h>
@@ -13,6 +14,7 @@
 
 #include "src/runtime/backends.h"
 #include "tessera/device.h"
+#include "test/device_number.h"
 #include "test/threads.h"
 #include "test/unit/native_case.h"
 
@@ -64,7 +66,7 @@ static float values[3 * N], b[N * LD], expected[N * COLUMNS];
 static void *upload(const void *host, size_t bytes)
 {
     void *p;
-    assert_int_equal(device->allocate(&p, bytes), TSR_OK);
+    assert_int_equal(device->allocate(&p, bytes, device_number), TSR_OK);
     const tsr_device_copy copy = {p, (void *)(uintptr_t)host, bytes, bytes, bytes, 1, true, NULL};
     assert_int_equal(device->copy(&copy), TSR_OK);
     return p;
@@ -467,7 +469,7 @@ static void test_workspace(void **state)
     void *workspace = upload(b, bytes < sizeof b ? bytes : sizeof b), *enough;
     assert_int_equal(tsr_plan_set_workspace(by_column, workspace, bytes - 1), TSR_INVALID_VALUE);
     assert_non_null(strstr(tsr_last_error(), "the plan needs"));
-    assert_int_equal(device->allocate(&enough, bytes), TSR_OK);
+    assert_int_equal(device->allocate(&enough, bytes, device_number), TSR_OK);
     assert_int_equal(tsr_plan_set_workspace(by_column, enough, bytes), TSR_OK);
     assert_int_equal(tsr_execute(by_column, 1.0, t.a, &db, 1.0, &dc, NULL), TSR_OK);
     download(c, t.c, sizeof c);
@@ -590,6 +592,79 @@ static void test_threads(void **state)
     drop(&t);
 }
 
+/* ---- two devices ---- */
+
+/* Goes on with another device than before; false: there is none. */
+static bool go_to_another(void)
+{
+    const int before = device_number;
+    char other[16];
+    snprintf(other, sizeof other, "%d", before == 2 ? 1 : 2);
+    if (take_device_number(device, other)) {
+        return true;
+    }
+    device_number = before;
+    return false;
+}
+
+/* A matrix has plans on both, each with operands there, and either may go first. */
+static void test_two_devices(void **state)
+{
+    (void)state;
+    const int before = device_number;
+    for (int first = 0; first < 2; first++) {
+        band here = make(0), there_too = here;
+        if (!go_to_another()) {
+            drop(&here);
+            skip();
+        }
+        there_too.b = upload(b, sizeof b);
+        there_too.c = upload(expected, sizeof expected);
+        there_too.db.data = there_too.b;
+        there_too.dc.data = there_too.c;
+        assert_int_equal(tsr_plan_create(&there_too.plan, TSR_OP_SPMM, tsr_default_semiring(TSR_FP32), here.a, &there_too.db, &there_too.dc, 0), TSR_OK);
+        assert_true(tsr_plan_is_asynchronous(there_too.plan));
+        band *const both[] = {&here, &there_too};
+        for (int turn = 0; turn < 2; turn++) {
+            band *t = both[(first + turn) % 2];
+            assert_int_equal(tsr_execute(t->plan, 2.0 + turn, t->a, &t->db, 0.0, &t->dc, NULL), TSR_OK);
+            expect(2.0 + turn);
+            check(t);
+        }
+        tsr_plan_destroy(both[first]->plan);
+        band *left = both[1 - first];
+        assert_int_equal(tsr_execute(left->plan, 5.0, left->a, &left->db, 0.0, &left->dc, NULL), TSR_OK);
+        expect(5.0);
+        check(left);
+        tsr_plan_destroy(left->plan);
+        device->release(there_too.b);
+        device->release(there_too.c);
+        here.plan = NULL;
+        drop(&here);
+        device_number = before;
+    }
+}
+
+static void test_another_device_is_refused(void **state)
+{
+    (void)state;
+    const int before = device_number;
+    band t = make(0);
+    if (!go_to_another()) {
+        drop(&t);
+        skip();
+    }
+    const tsr_dense elsewhere = there(upload(expected, sizeof expected), COLUMNS, COLUMNS);
+    assert_int_equal(tsr_set_option("check_pointers", "1"), TSR_OK);
+    assert_int_equal(tsr_execute(t.plan, 1.0, t.a, &t.db, 0.0, &elsewhere, NULL), TSR_INVALID_VALUE);
+    assert_non_null(strstr(tsr_last_error(), "the plan is for device"));
+    assert_int_equal(tsr_execute(t.plan, 1.0, t.a, &t.db, 0.0, &t.dc, NULL), TSR_OK);
+    assert_int_equal(tsr_set_option("check_pointers", "0"), TSR_OK);
+    device->release(elsewhere.data);
+    device_number = before;
+    drop(&t);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -597,14 +672,15 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_halves_are_added), cmocka_unit_test(test_kernels_by_name), cmocka_unit_test(test_workspace), cmocka_unit_test(test_pointers_are_checked),
         cmocka_unit_test(test_wrong_arrays_are_refused), cmocka_unit_test(test_forms), cmocka_unit_test(test_batch), cmocka_unit_test(test_batch_of_values_beside_a_panel),
         cmocka_unit_test(test_complex), cmocka_unit_test(test_sampled), cmocka_unit_test(test_saved), cmocka_unit_test(test_epilogue),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_two_devices), cmocka_unit_test(test_another_device_is_refused),
     };
     const tsr_backend *gpu = tsr_backend_gpu();
-    if (!gpu || !gpu->device) {
+    if (!gpu || !gpu->device || !take_device_number(gpu->device, argc > 2 ? argv[2] : NULL)) {
         printf("no device\n");
         return 77;
     }
     device = gpu->device;
+    native_case_which = device_number;
     seed = argc > 1 ? strtoull(argv[1], NULL, 10) : seed;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -429,6 +429,7 @@ static bool compare_sampled(const product *p, const void *before)
 /* ---- arrays in device memory ---- */
 
 bool native_case_on_device;
+int native_case_which;
 int native_case_asynchronous;
 
 static const tsr_backend_device *device(void)
@@ -447,7 +448,7 @@ static bool copy(void *on_device, void *host, size_t bytes, bool to_device)
 static void *upload(const void *host, size_t bytes, size_t shift)
 {
     void *p = NULL;
-    if (device()->allocate(&p, bytes + shift + 16) != TSR_OK || !copy((char *)p + shift, (void *)(uintptr_t)host, bytes, true)) {
+    if (device()->allocate(&p, bytes + shift + 16, native_case_which) != TSR_OK || !copy((char *)p + shift, (void *)(uintptr_t)host, bytes, true)) {
         abort();
     }
     return (char *)p + shift;

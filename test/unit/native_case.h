@@ -7,6 +7,7 @@
 
 /* The arrays of the cases are in device memory or not, at random; a GPU backend is there. */
 extern bool native_case_on_device;
+extern int native_case_which; /* which one, as tsr_backend_device.which counts; 0: the first */
 extern int native_case_asynchronous; /* plans so far that only queue their work */
 
 /* False: message says which case and what differed. */

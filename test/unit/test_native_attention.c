@@ -12,6 +12,7 @@
 #include "src/runtime/backends.h"
 #include "tessera/attention.h"
 #include "tessera/device.h"
+#include "test/device_number.h"
 
 static const tsr_backend_device *device; /* NULL: operands are in host memory */
 
@@ -25,7 +26,7 @@ static void *put(const void *host, size_t bytes)
         return p;
     }
     free(p);
-    assert_int_equal(device->allocate(&p, bytes), TSR_OK);
+    assert_int_equal(device->allocate(&p, bytes, device_number), TSR_OK);
     const tsr_device_copy copy = {p, (void *)(uintptr_t)host, bytes, bytes, bytes, 1, true, NULL};
     assert_int_equal(device->copy(&copy), TSR_OK);
     return p;
@@ -409,7 +410,7 @@ int main(int argc, char **argv)
         k[x] = (float)(x % 11 - 5) / 5;
         v[x] = (float)(x * 3 % 13 - 6) / 6;
     }
-    if (argc > 1 && (!gpu || !gpu->device || strcmp(argv[1], "device") != 0)) {
+    if (argc > 1 && (!gpu || !gpu->device || strcmp(argv[1], "device") != 0 || !take_device_number(gpu->device, argc > 2 ? argv[2] : NULL))) {
         printf("no device\n");
         return 77;
     }

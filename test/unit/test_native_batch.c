@@ -1,12 +1,13 @@
 /* Batches of the native door against products one by one, over small whole numbers, which are added exactly.
- *   test_native_batch [device]
- * device: all arrays of the batches in device memory.
+ *   test_native_batch [device [number]]
+ * device: all arrays of the batches in device memory; number: 1 is device 0.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/runtime/backends.h"
+#include "test/device_number.h"
 #include "test/unit/seeded.h"
 #include "tessera/device.h"
 
@@ -290,17 +291,17 @@ static void test_refused(void **state)
 }
 
 /* 77 without one. */
-static int main_on_device(void)
+static int main_on_device(const char *which)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup(test_products, set_seed), cmocka_unit_test_setup(test_sampled, set_seed)};
     const tsr_backend *gpu = tsr_backend_gpu();
-    if (!gpu || !gpu->device) {
+    if (!gpu || !gpu->device || !take_device_number(gpu->device, which)) {
         printf("no device\n");
         return 77;
     }
     device = gpu->device;
     for (int k = 0; k < 4; k++) {
-        assert_int_equal(device->allocate(&there[k], sizeof values + sizeof offsets), TSR_OK);
+        assert_int_equal(device->allocate(&there[k], sizeof values + sizeof offsets, device_number), TSR_OK);
     }
     const int failed = cmocka_run_group_tests(tests, tell_seed, NULL);
     for (int k = 0; k < 4; k++) {
@@ -312,7 +313,7 @@ static int main_on_device(void)
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "device") == 0) {
-        return main_on_device();
+        return main_on_device(argc > 2 ? argv[2] : NULL);
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup(test_products, set_seed), cmocka_unit_test_setup(test_sampled, set_seed),
                                        cmocka_unit_test_setup(test_refused, set_seed)};

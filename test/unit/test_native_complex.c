@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "src/runtime/backends.h"
+#include "test/device_number.h"
 #include "test/unit/seeded.h"
 #include "tessera/device.h"
 #include "tessera/spgemm.h"
@@ -174,7 +175,7 @@ static tsr_dense place(const tsr_dense *d)
 {
     tsr_dense placed = *d;
     if (device) {
-        assert_int_equal(device->allocate(&placed.data, bytes_of(d) + 16), TSR_OK);
+        assert_int_equal(device->allocate(&placed.data, bytes_of(d) + 16, device_number), TSR_OK);
         placed.memory = TSR_MEMORY_DEVICE;
         copy(placed.data, d, true);
     }
@@ -288,7 +289,7 @@ static void *there_of(const void *host, size_t bytes)
     void *there;
     const tsr_device_copy c = {NULL, (void *)(uintptr_t)host, bytes, bytes, bytes, 1, true, NULL};
     tsr_device_copy to = c;
-    assert_int_equal(device->allocate(&there, bytes + 16), TSR_OK);
+    assert_int_equal(device->allocate(&there, bytes + 16, device_number), TSR_OK);
     to.device = there;
     assert_int_equal(device->copy(&to), TSR_OK);
     return there;
@@ -479,11 +480,11 @@ static void test_real_plan(void **state)
 }
 
 /* 77 without one. */
-static int main_on_device(void)
+static int main_on_device(const char *which)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup(test_products, set_seed), cmocka_unit_test_setup(test_sparse_products, set_seed)};
     const tsr_backend *gpu = tsr_backend_gpu();
-    if (!gpu || !gpu->device) {
+    if (!gpu || !gpu->device || !take_device_number(gpu->device, which)) {
         printf("no device\n");
         return 77;
     }
@@ -494,7 +495,7 @@ static int main_on_device(void)
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "device") == 0) {
-        return main_on_device();
+        return main_on_device(argc > 2 ? argv[2] : NULL);
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_products, set_seed), cmocka_unit_test_setup(test_reference, set_seed),

@@ -423,7 +423,7 @@ static int main_on_device(void)
     memory = TSR_MEMORY_DEVICE;
     for (int k = 0; k < ARRAYS; k++) {
         void *there;
-        assert_int_equal(gpu->device->allocate(&there, sizeof host_arrays[k]), TSR_OK);
+        assert_int_equal(gpu->device->allocate(&there, sizeof host_arrays[k], 0), TSR_OK);
         const tsr_device_copy copy = {there, host_arrays[k], sizeof host_arrays[k], sizeof host_arrays[k], sizeof host_arrays[k], 1, true, NULL};
         assert_int_equal(gpu->device->copy(&copy), TSR_OK);
         *arrays[k] = there;

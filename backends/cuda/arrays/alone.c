@@ -9,10 +9,10 @@
 
 tsr_status tsr_cuda_alone_going_on(tsr_cuda_operation run, void *arguments, bool goes_on)
 {
-    void *before;
+    tsr_cuda_place before;
     if (!tsr_cuda_alive())
         return TSR_INTERNAL_ERROR;
-    tsr_status status = tsr_cuda_begin(&before);
+    tsr_status status = tsr_cuda_begin(tsr_cuda_first(), &before);
     tsr_cuda_times_start();
     if (status == TSR_OK && !goes_on)
         status = tsr_cuda_fusion_run();
@@ -30,6 +30,24 @@ tsr_status tsr_cuda_alone_going_on(tsr_cuda_operation run, void *arguments, bool
 tsr_status tsr_cuda_alone(tsr_cuda_operation run, void *arguments)
 {
     return tsr_cuda_alone_going_on(run, arguments, false);
+}
+
+tsr_status tsr_cuda_alone_on(tsr_cuda_context *device, tsr_cuda_operation run, void *arguments)
+{
+    tsr_cuda_place before;
+    if (device == tsr_cuda_first())
+        return tsr_cuda_alone(run, arguments);
+    if (!device || !tsr_cuda_alive())
+        return device ? TSR_INTERNAL_ERROR : TSR_DECLINED;
+    tsr_status status = tsr_cuda_begin(device, &before);
+    if (status == TSR_OK)
+        status = run(arguments);
+    if (status == TSR_OUT_OF_MEMORY) {
+        tsr_cuda_evict_all();
+        status = run(arguments);
+    }
+    tsr_cuda_end(before);
+    return status;
 }
 
 tsr_status tsr_cuda_with_scratch(size_t bytes, tsr_status (*run)(void *arguments, void *scratch), void *arguments)

@@ -16,6 +16,8 @@ extern const tsr_kernel_row tsr_cuda_array_kernels[TSR_CUDA_ARRAY_KERNELS];
  * TSR_OUT_OF_MEMORY: values alone are too much. */
 typedef tsr_status (*tsr_cuda_operation)(void *arguments);
 tsr_status tsr_cuda_alone(tsr_cuda_operation run, void *arguments);
+/* The same on another device, where no elementwise operation waits.  NULL, one that cannot be used: TSR_DECLINED. */
+tsr_status tsr_cuda_alone_on(tsr_cuda_context *device, tsr_cuda_operation run, void *arguments);
 /* goes_on: with the operations that are held back, which need not run before. */
 tsr_status tsr_cuda_alone_going_on(tsr_cuda_operation run, void *arguments, bool goes_on);
 

@@ -4,7 +4,7 @@
 
 void tsr_cuda_contents_start(tsr_cuda_contents *c, tsr_status (*download)(void *contents, tsr_download *to), void (*free)(void *contents))
 {
-    *c = (tsr_cuda_contents){.dead.free = free, .download = download};
+    *c = (tsr_cuda_contents){.dead = {.free = free, .device = tsr_cuda}, .download = download};
     atomic_init(&c->refs, 1);
 }
 

@@ -144,16 +144,27 @@ static bool have_driver(void)
     return driver.get_current != NULL;
 }
 
+/* Without a driver, as on an emulated device, a context is the device's number and 1, as a pointer. */
+static void *current_number(void)
+{
+    int ordinal = 0;
+    return status_of(cudaGetDevice(&ordinal)) == TSR_OK ? (void *)((uintptr_t)ordinal + 1) : NULL;
+}
+
 void *tsr_cuda_current(void)
 {
     void *context = NULL;
-    return have_driver() && driver.get_current(&context) == 0 ? context : NULL;
+    if (!have_driver())
+        return current_number();
+    return driver.get_current(&context) == 0 ? context : NULL;
 }
 
 void tsr_cuda_restore(void *context)
 {
     if (have_driver())
         (void)driver.set_current(context);
+    else if (context)
+        (void)tsr_cuda_use((int)(uintptr_t)context - 1);
 }
 
 tsr_status tsr_cuda_free_memory(size_t *bytes)
@@ -167,8 +178,9 @@ tsr_status tsr_cuda_wait_device(void)
     return status_of(cudaDeviceSynchronize());
 }
 
-bool tsr_cuda_is_device_memory(const void *p)
+int tsr_cuda_ordinal_of(const void *p)
 {
     struct cudaPointerAttributes it;
-    return status_of(cudaPointerGetAttributes(&it, p)) == TSR_OK && (it.type == cudaMemoryTypeDevice || it.type == cudaMemoryTypeManaged);
+    const bool known = p && status_of(cudaPointerGetAttributes(&it, p)) == TSR_OK;
+    return known && (it.type == cudaMemoryTypeDevice || it.type == cudaMemoryTypeManaged) ? it.device : -1;
 }

@@ -49,7 +49,7 @@ tsr_status tsr_cuda_free_memory(size_t *bytes);
 
 tsr_status tsr_cuda_wait_device(void); /* for all streams of it, those of others too */
 
-/* Is it memory of the present device (managed memory is), as the driver knows it? */
-bool tsr_cuda_is_device_memory(const void *p);
+/* The number of the device in whose memory it is (managed memory is in one), as the driver knows it; < 0: in none. */
+int tsr_cuda_ordinal_of(const void *p);
 
 #endif

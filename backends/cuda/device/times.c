@@ -61,7 +61,7 @@ static span *new_span(void)
 
 void tsr_cuda_times_start(void)
 {
-    current = tsr_cuda_all.timed ? new_span() : NULL;
+    current = tsr_cuda_all.timed && tsr_cuda == tsr_cuda_first() ? new_span() : NULL;
     if (!current || tsr_cuda_event_record(current->from, tsr_cuda->compute) == TSR_OK)
         return;
     free_span(current);
@@ -134,10 +134,10 @@ static double elapsed(span *first, bool wait)
 
 double tsr_cuda_elapsed(void *times, bool wait)
 {
-    void *before;
+    tsr_cuda_place before;
     if (!tsr_cuda_alive())
         return NAN;
-    const double ms = tsr_cuda_enter(&before) == TSR_OK ? elapsed(times, wait) : NAN;
+    const double ms = tsr_cuda_enter(tsr_cuda_first(), &before) == TSR_OK ? elapsed(times, wait) : NAN;
     tsr_cuda_leave(before);
     return ms;
 }

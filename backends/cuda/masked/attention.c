@@ -28,7 +28,7 @@ typedef struct prepared {
     pattern rows, columns; /* columns: of the transpose, for gradients only */
     windows windows;
     bool three;            /* calls that do not want lse are computed in three */
-    void *context;         /* of the device */
+    tsr_cuda_context *device;
 } prepared;
 
 static size_t bytes_of(const tsr_cuda_attention_cut *cut)
@@ -112,7 +112,7 @@ static tsr_status consider_three(prepared *p, const tsr_attention_operands *like
 
 static tsr_status prepare(prepared *p, const tsr_view *s, void **slot, const tsr_attention_operands *like, bool backward)
 {
-    *p = (prepared){.context = tsr_cuda_current()};
+    *p = (prepared){.device = tsr_cuda};
     tsr_status status = use(&p->rows, s, slot, false, like);
     const tsr_view columns = tsr_view_transposed(*s);
     if (status == TSR_OK)
@@ -136,11 +136,12 @@ tsr_status tsr_cuda_attention_prepare(const tsr_view *s, void **slot, const tsr_
 {
     if (!tsr_cuda_alive() || !slot || s->by_col)
         return TSR_DECLINED;
-    prepared *p = malloc(sizeof *p);
+    tsr_cuda_context *device = tsr_cuda_device_numbered(like->device);
+    prepared *p = device ? malloc(sizeof *p) : NULL;
     if (!p)
-        return TSR_OUT_OF_MEMORY;
-    void *before;
-    tsr_status status = tsr_cuda_begin(&before);
+        return device ? TSR_OUT_OF_MEMORY : TSR_DECLINED;
+    tsr_cuda_place before;
+    tsr_status status = tsr_cuda_begin(device, &before);
     if (status == TSR_OK)
         status = prepare(p, s, slot, like, backward);
     if (status == TSR_OUT_OF_MEMORY) {
@@ -162,8 +163,8 @@ void tsr_cuda_attention_drop(void *whole)
     prepared *p = whole;
     if (!tsr_cuda_alive())
         return; /* of the parent */
-    void *before;
-    if (tsr_cuda_begin(&before) == TSR_OK) {
+    tsr_cuda_place before;
+    if (tsr_cuda_begin(p->device, &before) == TSR_OK) {
         (void)tsr_cuda_wait_device();
         leave_windows(&p->windows);
         leave(&p->columns);
@@ -207,10 +208,8 @@ static tsr_status run_on_device(const prepared *p, const tsr_attention_operands 
 {
     if (!tsr_cuda_alive())
         return TSR_INTERNAL_ERROR;
-    if (tsr_cuda_current() == p->context)
-        return run(p, operands);
-    void *before;
-    tsr_status status = tsr_cuda_enter(&before);
+    tsr_cuda_place before;
+    tsr_status status = tsr_cuda_enter(p->device, &before);
     if (status == TSR_OK)
         status = run(p, operands);
     tsr_cuda_leave(before);

@@ -11,7 +11,7 @@ typedef struct prepared {
     tsr_product product;   /* with its mask by row */
     bool turned;           /* X of the caller is B' of it, and Y is A' */
     size_t size;           /* bytes of a value */
-    void *context;         /* of the device */
+    tsr_cuda_context *device;
 } prepared;
 
 /* The two operands as the kernel wants them: A, and B', both by row.  Scratch where the caller's are not. */
@@ -66,14 +66,14 @@ tsr_status tsr_cuda_sampled_prepare(const tsr_product *product, const tsr_device
 {
     if (!tsr_cuda_alive() || !takes(product))
         return TSR_DECLINED;
-    prepared *p = malloc(sizeof *p);
+    tsr_cuda_context *device = tsr_cuda_device_numbered(like->device);
+    prepared *p = device ? malloc(sizeof *p) : NULL;
     if (!p)
-        return TSR_OUT_OF_MEMORY;
-    *p = (prepared){.product = tsr_product_by_row(product), .turned = product->mask.by_col,
+        return device ? TSR_OUT_OF_MEMORY : TSR_DECLINED;
+    *p = (prepared){.device = device, .product = tsr_product_by_row(product), .turned = product->mask.by_col,
                     .size = tsr_type_size(product->semiring.type)};
-    void *before;
-    tsr_status status = tsr_cuda_begin(&before);
-    p->context = tsr_cuda_current();
+    tsr_cuda_place before;
+    tsr_status status = tsr_cuda_begin(device, &before);
     if (status == TSR_OK)
         status = prepare(p, product);
     if (status == TSR_OUT_OF_MEMORY) {
@@ -97,8 +97,8 @@ void tsr_cuda_sampled_drop(tsr_device_sddmm *sddmm)
     sddmm->prepared = NULL;
     if (!tsr_cuda_alive())
         return; /* of the parent */
-    void *before;
-    if (tsr_cuda_begin(&before) == TSR_OK) {
+    tsr_cuda_place before;
+    if (tsr_cuda_begin(p->device, &before) == TSR_OK) {
         (void)tsr_cuda_wait_device();
         tsr_cuda_sparse_leave(p->mask);
     }
@@ -163,10 +163,8 @@ tsr_status tsr_cuda_sampled_run(const tsr_device_sddmm *sddmm, const tsr_device_
     const prepared *p = sddmm->prepared;
     if (!tsr_cuda_alive())
         return TSR_INTERNAL_ERROR;
-    if (tsr_cuda_current() == p->context)
-        return queue(p, operands);
-    void *before;
-    tsr_status status = tsr_cuda_enter(&before);
+    tsr_cuda_place before;
+    tsr_status status = tsr_cuda_enter(p->device, &before);
     if (status == TSR_OK)
         status = queue(p, operands);
     tsr_cuda_leave(before);

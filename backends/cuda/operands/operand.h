@@ -65,7 +65,7 @@ typedef struct tsr_cuda_operand {
 } tsr_cuda_operand;
 
 struct tsr_cuda_sparse {
-    tsr_cuda_dead dead;                   /* once its slot is released */
+    tsr_cuda_dead dead;                   /* once its slot is released; its device */
     uint64_t number;                      /* never used again */
     tsr_cuda_key key;
     tsr_cuda_cache_entry *slot;                  /* NULL: of one product only */

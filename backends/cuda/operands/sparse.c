@@ -80,7 +80,7 @@ static tsr_cuda_sparse *find(const tsr_cuda_operand *o)
     tsr_cuda_key key = o->key;
     tsr_cuda_cache_entry *slot = o->slot ? *o->slot : NULL;
     tsr_cuda_sparse *a = slot ? slot->first : NULL;
-    while (a && (a->key.transposed != key.transposed || a->key.pattern != key.pattern || a->key.type != key.type))
+    while (a && (a->dead.device != tsr_cuda || a->key.transposed != key.transposed || a->key.pattern != key.pattern || a->key.type != key.type))
         a = a->next;
     return a;
 }
@@ -109,7 +109,7 @@ bool tsr_cuda_evict_oldest(void)
 {
     pthread_mutex_lock(&lists);
     tsr_cuda_sparse *a = oldest;
-    while (a && a->users)
+    while (a && (a->users || a->dead.device != tsr_cuda))
         a = a->newer;
     if (a) {
         a->slot->evictions += a->blocks != NULL;
@@ -120,7 +120,7 @@ bool tsr_cuda_evict_oldest(void)
     tsr_cuda_all.evicted += a != NULL;
     if (a)
         free_sparse(a);
-    return a || tsr_cuda_list_drop();
+    return a || (tsr_cuda == tsr_cuda_first() && tsr_cuda_list_drop());
 }
 
 void tsr_cuda_cache_entry_release(void *kept)
@@ -229,7 +229,7 @@ static tsr_cuda_sparse *new_sparse(tsr_cuda_key key)
     tsr_cuda_sparse *a = calloc(1, sizeof *a);
     if (!a)
         return NULL;
-    a->dead.free = free_sparse;
+    a->dead = (tsr_cuda_dead){.free = free_sparse, .device = tsr_cuda};
     a->number = ++made;
     a->key = key;
     a->users = 1;
@@ -311,7 +311,8 @@ static tsr_cuda_sparse *find_source(const tsr_cuda_operand *o)
     tsr_cuda_cache_entry *slot = o->slot ? *o->slot : NULL;
     tsr_cuda_sparse *a = find(&other);
     for (tsr_cuda_sparse *any = slot && o->key.pattern && !a ? slot->first : NULL; any; any = any->next)
-        a = !a || any->key.transposed == o->key.transposed ? any : a;
+        if (any->dead.device == tsr_cuda)
+            a = !a || any->key.transposed == o->key.transposed ? any : a;
     use_locked(a);
     pthread_mutex_unlock(&lists);
     return a;

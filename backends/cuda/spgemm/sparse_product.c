@@ -294,8 +294,10 @@ static tsr_status multiply(void **c, const tsr_product *product, tsr_sparse_resu
         return TSR_DECLINED;
     }
     s->pattern = result->pattern;
+    tsr_cuda_context *device = tsr_cuda_device_numbered(result->device);
     tsr_cuda_contents_start(&s->contents, download, free_product);
-    const tsr_status status = tsr_cuda_alone(run_multiply, &(multiplying){s, result, c});
+    s->contents.dead.device = device;
+    const tsr_status status = tsr_cuda_alone_on(device, run_multiply, &(multiplying){s, result, c});
     result->nvals = s->c.nvals;
     result->kernel = tsr_cuda_spgemm_kernel.trace;
     if (status == TSR_OK && !result->compressed)
@@ -322,7 +324,10 @@ static tsr_status again(void *c, const tsr_product *product, tsr_sparse_result *
     sparse_product *s = c;
     result->nvals = s->c.nvals;
     result->kernel = tsr_cuda_spgemm_kernel.trace;
-    return tsr_cuda_alive() ? tsr_cuda_alone(run_again, &(repeating){s, product, result}) : TSR_DECLINED;
+    tsr_cuda_context *device = s->contents.dead.device;
+    if (!tsr_cuda_alive() || device != tsr_cuda_device_numbered(result->device))
+        return TSR_DECLINED;
+    return tsr_cuda_alone_on(device, run_again, &(repeating){s, product, result});
 }
 
 /* ---- to arrays of the caller's on the device ---- */
@@ -351,7 +356,7 @@ static tsr_status run_place(void *arguments)
 static tsr_status place(void *c, const tsr_device_entries *to)
 {
     placing p = {c, to};
-    return !p.s->c.csr.p ? TSR_DECLINED : tsr_cuda_alone(run_place, &p);
+    return !p.s->c.csr.p ? TSR_DECLINED : tsr_cuda_alone_on(p.s->contents.dead.device, run_place, &p);
 }
 
 const tsr_backend_sparse tsr_cuda_sparse_products = {.supports = supports, .multiply = multiply, .again = again, .place = place};

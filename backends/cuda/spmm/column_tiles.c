@@ -447,8 +447,8 @@ static void work_on(pipeline *s)
 
 static void run_thread(pipeline *s)
 {
-    void *before;
-    if (check(s, tsr_cuda_enter(&before)))
+    tsr_cuda_place before;
+    if (check(s, tsr_cuda_enter(tsr_cuda_first(), &before)))
         work_on(s);
     tsr_cuda_leave(before);
 }

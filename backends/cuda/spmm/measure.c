@@ -110,8 +110,8 @@ tsr_status tsr_cuda_measure(const tsr_product *product, tsr_measured *m)
     *m = (tsr_measured){0};
     if (!tsr_cuda_alive() || !product->a_slot || product->m == 0 || product->n == 0 || product->a.nvals == 0)
         return TSR_DECLINED;
-    void *before;
-    tsr_status status = tsr_cuda_begin(&before);
+    tsr_cuda_place before;
+    tsr_status status = tsr_cuda_begin(tsr_cuda_first(), &before);
     describe_device(m);
     if (status == TSR_OK)
         status = tsr_cuda_sparse_use(&a, &operand, &moved);

@@ -14,7 +14,7 @@ typedef struct prepared {
     uint64_t iso[2];    /* the value of A that product.a.x shows */
     bool in_order;      /* entries are in the caller's order */
     size_t size;        /* bytes of a value */
-    void *context;      /* of the device */
+    tsr_cuda_context *device;
 } prepared;
 
 /* Scratch of one run, in this order; each begins at a multiple of 256 bytes. */
@@ -198,10 +198,8 @@ tsr_status tsr_cuda_stream_run(const tsr_device_spmm *spmm, const tsr_device_ope
         return TSR_DECLINED;
     if (!tsr_cuda_alive())
         return TSR_INTERNAL_ERROR;
-    if (tsr_cuda_current() == p->context)
-        return run_on_device(p, operands);
-    void *before;
-    tsr_status status = tsr_cuda_enter(&before);
+    tsr_cuda_place before;
+    tsr_status status = tsr_cuda_enter(p->device, &before);
     if (status == TSR_OK)
         status = run_on_device(p, operands);
     tsr_cuda_leave(before);
@@ -252,7 +250,7 @@ static tsr_status prepare(prepared *p, const tsr_product *product, bool bounded)
     if (status != TSR_OK)
         return status;
     keep_product(p, product);
-    p->context = tsr_cuda_current();
+    p->device = tsr_cuda;
     status = check_empty_rows(p);
     if (status == TSR_OK)
         status = make_plan(p, product, bounded);
@@ -265,11 +263,12 @@ tsr_status tsr_cuda_stream_prepare(const tsr_product *product, const tsr_device_
 {
     if (!tsr_cuda_alive() || !product->a_slot || product->b.format != TSR_FULL || product->b.iso)
         return TSR_DECLINED;
-    prepared *p = calloc(1, sizeof *p);
+    tsr_cuda_context *device = tsr_cuda_device_numbered(like->device);
+    prepared *p = device ? calloc(1, sizeof *p) : NULL;
     if (!p)
-        return TSR_OUT_OF_MEMORY;
-    void *before;
-    tsr_status status = tsr_cuda_begin(&before);
+        return device ? TSR_OUT_OF_MEMORY : TSR_DECLINED;
+    tsr_cuda_place before;
+    tsr_status status = tsr_cuda_begin(device, &before);
     if (status == TSR_OK)
         status = prepare(p, product, bounded);
     if (status == TSR_OUT_OF_MEMORY) {
@@ -292,8 +291,8 @@ void tsr_cuda_stream_drop(tsr_device_spmm *spmm)
     spmm->prepared = NULL;
     if (!tsr_cuda_alive())
         return; /* of the parent */
-    void *before;
-    if (tsr_cuda_begin(&before) == TSR_OK) {
+    tsr_cuda_place before;
+    if (tsr_cuda_begin(p->device, &before) == TSR_OK) {
         (void)tsr_cuda_wait_device();
         tsr_cuda_sparse_leave(p->a);
     }

@@ -8,6 +8,7 @@
 #include "backends/cuda/transfer/host_copy.h"
 
 typedef struct fetch_job {
+    tsr_cuda_context *on;
     const char *device;
     int64_t count, chunk, nchunks;
     size_t size;
@@ -52,8 +53,8 @@ static void empty(fetch_job *j, const tsr_cuda_chunk *c, int64_t chunk)
 
 static void fetch_chunks(fetch_job *j, const tsr_cuda_chunk pair[2])
 {
-    void *before;
-    int64_t coming = check(j, tsr_cuda_enter(&before)) ? ask(j, &pair[0]) : -1;
+    tsr_cuda_place before;
+    int64_t coming = check(j, tsr_cuda_enter(j->on, &before)) ? ask(j, &pair[0]) : -1;
     for (int turn = 0; coming >= 0; turn = 1 - turn) {
         int64_t next = ask(j, &pair[1 - turn]);
         empty(j, &pair[turn], coming);
@@ -65,7 +66,7 @@ static void fetch_chunks(fetch_job *j, const tsr_cuda_chunk pair[2])
 tsr_status tsr_cuda_fetch(const void *device, int64_t count, size_t size, tsr_cuda_take take, void *target, int nthreads,
                           int64_t *total, int64_t *moved)
 {
-    fetch_job j = {.device = device, .count = count, .size = size, .take = take, .target = target};
+    fetch_job j = {.on = tsr_cuda, .device = device, .count = count, .size = size, .take = take, .target = target};
     j.chunk = tsr_cuda_chunk_elements(size);
     j.nchunks = (count + j.chunk - 1) / j.chunk;
     int pairs = tsr_cuda_need_pairs(j.nchunks < nthreads ? j.nchunks : nthreads);
@@ -74,7 +75,7 @@ tsr_status tsr_cuda_fetch(const void *device, int64_t count, size_t size, tsr_cu
         return status;
 #pragma omp parallel for num_threads(nthreads) schedule(static, 1) if (pairs > 1) /* a smaller team would end threads */
     for (int pair = 0; pair < pairs; pair++)
-        fetch_chunks(&j, &tsr_cuda->chunks[2 * pair]);
+        fetch_chunks(&j, &j.on->chunks[2 * pair]);
     if (total)
         *total += atomic_load(&j.total);
     *moved += count * (int64_t)size;

@@ -214,6 +214,7 @@ int64_t tsr_cuda_piece_elements(int64_t count, size_t size, int nthreads)
 }
 
 typedef struct staging_job {
+    tsr_cuda_context *on;
     char *device;
     int64_t count, chunk, nchunks;
     size_t size;
@@ -238,8 +239,8 @@ static tsr_status stage_chunk(staging_job *j, const tsr_cuda_chunk *c, int64_t c
 /* One thread, with two chunks: one is copied by the device while the thread fills the other. */
 static void stage_chunks(staging_job *j, const tsr_cuda_chunk pair[2])
 {
-    void *before;
-    tsr_status status = tsr_cuda_enter(&before);
+    tsr_cuda_place before;
+    tsr_status status = tsr_cuda_enter(j->on, &before);
     int64_t chunk;
     for (int turn = 0; status == TSR_OK && !atomic_load(&j->status); turn = 1 - turn) {
         if ((chunk = atomic_fetch_add(&j->next, 1)) >= j->nchunks)
@@ -254,7 +255,7 @@ static void stage_chunks(staging_job *j, const tsr_cuda_chunk pair[2])
 tsr_status tsr_cuda_host_copy(void *device, int64_t count, size_t size, tsr_cuda_fill fill, const void *source, int nthreads,
                           int64_t *moved)
 {
-    staging_job j = {.device = device, .count = count, .size = size, .fill = fill, .source = source};
+    staging_job j = {.on = tsr_cuda, .device = device, .count = count, .size = size, .fill = fill, .source = source};
     j.chunk = tsr_cuda_piece_elements(count, size, nthreads);
     j.nchunks = (count + j.chunk - 1) / j.chunk;
     int pairs = tsr_cuda_need_pairs(j.nchunks < nthreads ? j.nchunks : nthreads);
@@ -262,7 +263,7 @@ tsr_status tsr_cuda_host_copy(void *device, int64_t count, size_t size, tsr_cuda
         return (tsr_status)pairs;
 #pragma omp parallel for num_threads(nthreads) schedule(static, 1) if (pairs > 1) /* a smaller team would end threads */
     for (int pair = 0; pair < pairs; pair++)
-        stage_chunks(&j, &tsr_cuda->chunks[2 * pair]);
+        stage_chunks(&j, &j.on->chunks[2 * pair]);
     *moved += count * (int64_t)size;
     return (tsr_status)atomic_load(&j.status);
 }

@@ -13,7 +13,7 @@
 
 enum { PIECE = 1 << 14 }; /* numbers that a thread compares at a time */
 
-/* The list that was uploaded last, here and on the device. */
+/* The list that was uploaded last, here and on the first device. */
 static struct {
     uint32_t *host, *device;
     int64_t count;  /* 0: none */
@@ -98,7 +98,8 @@ bool tsr_cuda_counts_up(tsr_offsets p, int64_t count, int nthreads)
 
 static bool copy_kept(uint32_t *list, const void *numbers, uint8_t index_size, int64_t count, int nthreads)
 {
-    return count > 0 && count == kept.count && all_same(index_size == sizeof(uint64_t) ? same_wide : same_narrow, numbers, count, nthreads) &&
+    const bool comparable = tsr_cuda == tsr_cuda_first() && count > 0 && count == kept.count;
+    return comparable && all_same(index_size == sizeof(uint64_t) ? same_wide : same_narrow, numbers, count, nthreads) &&
            tsr_cuda_rows_on_device(list, bytes_of(count), kept.device, bytes_of(count), bytes_of(count), 1, tsr_cuda->compute) == TSR_OK;
 }
 

@@ -34,14 +34,22 @@ static tsr_status queue_copy(const tsr_device_copy *c)
     return wide ? copy_row_by_row(&rows, c->to_device, c->stream) : copy_rectangle(&rows, c->to_device, c->stream);
 }
 
+/* The device that has p in its memory; where none has it, the first one.  Left after a failure, too. */
+static tsr_status enter_of(const void *p, tsr_cuda_place *before)
+{
+    tsr_cuda_context *device = tsr_cuda_device_numbered(tsr_cuda_which(p));
+    const tsr_status status = tsr_cuda_enter(device ? device : tsr_cuda_first(), before);
+    return device ? status : TSR_INTERNAL_ERROR;
+}
+
 tsr_status tsr_cuda_device_copy(const tsr_device_copy *c)
 {
-    void *before;
+    tsr_cuda_place before;
     if (!tsr_cuda_alive())
         return TSR_INTERNAL_ERROR;
     if (!c->width || !c->height)
         return TSR_OK;
-    tsr_status status = tsr_cuda_enter(&before);
+    tsr_status status = enter_of(c->device, &before);
     if (status == TSR_OK)
         status = queue_copy(c);
     const tsr_status waited = status == TSR_OK ? tsr_cuda_wait(c->stream) : status;
@@ -49,35 +57,31 @@ tsr_status tsr_cuda_device_copy(const tsr_device_copy *c)
     return waited;
 }
 
-tsr_status tsr_cuda_device_wait(void)
+tsr_status tsr_cuda_device_wait(const void *p)
 {
-    void *before;
+    tsr_cuda_place before;
     if (!tsr_cuda_alive())
         return TSR_INTERNAL_ERROR;
-    tsr_status status = tsr_cuda_enter(&before);
+    tsr_status status = enter_of(p, &before);
     if (status == TSR_OK)
         status = tsr_cuda_wait_device();
     tsr_cuda_leave(before);
     return status;
 }
 
-bool tsr_cuda_device_owns(const void *p)
+int tsr_cuda_device_which(const void *p)
 {
-    void *before;
-    if (!tsr_cuda_alive())
-        return false;
-    const bool owns = tsr_cuda_enter(&before) == TSR_OK && tsr_cuda_is_device_memory(p);
-    tsr_cuda_leave(before);
-    return owns;
+    return tsr_cuda_alive() ? tsr_cuda_which(p) : 0;
 }
 
-tsr_status tsr_cuda_device_allocate(void **p, size_t bytes)
+tsr_status tsr_cuda_device_allocate(void **p, size_t bytes, int which)
 {
-    void *before;
+    tsr_cuda_place before;
     *p = NULL;
-    if (!tsr_cuda_alive())
+    tsr_cuda_context *device = tsr_cuda_alive() ? tsr_cuda_device_numbered(which) : NULL;
+    if (!device)
         return TSR_INTERNAL_ERROR;
-    tsr_status status = tsr_cuda_enter(&before);
+    tsr_status status = tsr_cuda_enter(device, &before);
     if (status == TSR_OK)
         status = tsr_cuda_new(p, bytes);
     const tsr_status waited = tsr_cuda_wait(tsr_cuda->compute);
@@ -87,10 +91,12 @@ tsr_status tsr_cuda_device_allocate(void **p, size_t bytes)
 
 void tsr_cuda_device_release(void *p)
 {
-    void *before;
-    if (!tsr_cuda_alive() || tsr_cuda_enter(&before) != TSR_OK)
+    tsr_cuda_place before;
+    if (!tsr_cuda_alive())
         return;
-    (void)tsr_cuda_wait_device(); /* streams of others may read it */
-    tsr_cuda_delete(p);
+    if (enter_of(p, &before) == TSR_OK) {
+        (void)tsr_cuda_wait_device(); /* streams of others may read it */
+        tsr_cuda_delete(p);
+    }
     tsr_cuda_leave(before);
 }

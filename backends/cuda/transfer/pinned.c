@@ -39,8 +39,8 @@ bool tsr_cuda_pin_block(void *block, size_t bytes)
 {
     if (!tsr_cuda_alive())
         return false;
-    void *before;
-    bool pinned = tsr_cuda_begin(&before) == TSR_OK && pin(block, bytes);
+    tsr_cuda_place before;
+    bool pinned = tsr_cuda_begin(tsr_cuda_first(), &before) == TSR_OK && pin(block, bytes);
     tsr_cuda_end(before);
     return pinned;
 }
@@ -49,8 +49,8 @@ void tsr_cuda_unpin_block(void *block)
 {
     if (!tsr_cuda_alive())
         return;
-    void *before;
-    (void)tsr_cuda_begin(&before); /* even where it fails the block must be off the list */
+    tsr_cuda_place before;
+    (void)tsr_cuda_begin(tsr_cuda_first(), &before); /* even where it fails the block must be off the list */
     unpin(block);
     tsr_cuda_end(before);
 }

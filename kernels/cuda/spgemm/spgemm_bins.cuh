@@ -132,16 +132,17 @@ template <class P> class spgemm_launcher {
         return all < most ? all : most;
     }
 
-    /* Enough blocks to fill the device a few times over; each takes several rows.  What was found out about a kernel is kept. */
+    /* Enough blocks to fill the device a few times over; each takes several rows.  What was found out about a kernel is kept for the device of the
+     * last launch. */
     template <class Kernel> tsr_status launch(Kernel *kernel, std::atomic<uint64_t> *kept, int threads, int rows_of_block, size_t shared, unsigned *grid) const
     {
-        uint64_t known = kept->load();
+        uint64_t known = kept->load(), key = (shared + 1) << 16 | uint64_t(uint16_t(call.product->device->ordinal));
         int blocks = int(known % 64);
-        if (known / 64 != shared + 1) {
+        if (known / 64 != key) {
             if (!allow_shared(kernel, shared) ||
                 cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared) != cudaSuccess || blocks < 1)
                 return as_failed();
-            kept->store((shared + 1) * 64 + uint64_t(blocks));
+            kept->store(key * 64 + uint64_t(blocks));
         }
         uint64_t rows = uint64_t(call.rows.count) * (call.parts.each ? call.parts.each : 1);
         uint64_t needed = (rows + uint64_t(rows_of_block) - 1) / uint64_t(rows_of_block);

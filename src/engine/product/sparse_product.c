@@ -349,6 +349,7 @@ static tsr_status multiply_into(const tsr_backend *device, const tsr_spgemm *s, 
         result.a_values = t->device->a_values;
         result.b_values = t->device->b_values;
         result.stream = t->device->to.stream;
+        result.device = t->device->device;
     }
     void *held = kept ? *kept : NULL;
     tsr_status status = kept ? multiply_again(device, &turned, &result, kept) : TSR_DECLINED;

@@ -30,6 +30,7 @@ tsr_status tsr_engine_spgemm_on_device(const tsr_backend *device, const tsr_spge
 typedef struct tsr_spgemm_device_c {
     tsr_device_entries to;
     const void *a_values, *b_values; /* in device memory, in the place of those of the views; NULL: those */
+    int device;                      /* where C goes, as tsr_backend_device.which counts */
 } tsr_spgemm_device_c;
 
 /* The same into device memory, in the order of a stream. */
