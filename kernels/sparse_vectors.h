@@ -69,7 +69,7 @@ static inline bool tsr_push_reads_a(const tsr_push_semiring *s) { return tsr_pus
 typedef struct tsr_push {
     tsr_push_semiring semiring;
     bool pattern;           /* values are of no interest */
-    tsr_view u;             /* sparse, at most TSR_FEW vectors of length k, jumbled or not; x of semiring.type or iso */
+    tsr_view u;             /* sparse, at most TSR_FEW vectors of length k, jumbled or not; x of semiring.type or iso; of a pattern also dense */
     tsr_view a;             /* sparse, k vectors of length n; likewise; its p is not looked at */
     const void *starts;     /* a's offsets, integers of a.index_size bytes each */
     const tsr_view *mask;   /* NULL: none; else sparse (jumbled or not), bitmap or full, vectors as T's */
@@ -88,13 +88,13 @@ static inline bool tsr_push_is_narrow(const tsr_push *p) { return p->a.index_siz
 /* Entries of vector k of A: from its start on up to that of the next. */
 static inline int64_t tsr_push_start(const tsr_push *p, int64_t k) { return tsr_push_at(p->starts, k, tsr_push_is_narrow(p)); }
 
-/* Multiply-adds, counted until `most` are passed.  The offsets that it reads are in the cache afterwards. */
+/* Multiply-adds, counted until `most` are passed, of a dense u estimated.  The offsets that it reads are in the cache afterwards. */
 int64_t tsr_push_work(const tsr_push *push, int64_t most);
 
 /* With so many multiply-adds: are all vectors pushed together, by all threads?  Otherwise each by one thread. */
 bool tsr_push_is_joint(const tsr_push *push, int64_t work);
 
-/* TSR_DECLINED: a type, operator or format from elsewhere; TSR_OUT_OF_MEMORY: nothing is held. */
+/* TSR_DECLINED: a type, operator or format from elsewhere, or a dense u with little work; TSR_OUT_OF_MEMORY: nothing is held. */
 tsr_status tsr_cpu_push(const tsr_push *push, int64_t work, tsr_few *result);
 tsr_status tsr_ref_push(const tsr_push *push, int64_t work, tsr_few *result); /* sorted */
 

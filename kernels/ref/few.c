@@ -62,11 +62,14 @@ static int64_t find_in_a(const tsr_push *p, int64_t k, int64_t j)
 static bool sum_at(const tsr_push *p, int64_t r, int64_t j, tsr_value *sum)
 {
     const int64_t *k = p->u.i;
+    const bool listed = tsr_is_compressed(&p->u);
+    const int64_t first = listed ? p->u.p[r] : r * p->u.ld, last = listed ? p->u.p[r + 1] : first + p->u.vlen;
     bool any = false;
-    for (int64_t t = p->u.p[r]; passes(p, r, j) && t < p->u.p[r + 1]; t++) {
-        const int64_t e = find_in_a(p, k[t], j);
+    for (int64_t t = first; passes(p, r, j) && t < last; t++) {
+        const int64_t row = listed ? k[t] : t - first;
+        const int64_t e = p->u.b && !p->u.b[t] ? -1 : find_in_a(p, row, j);
         if (e >= 0)
-            join(p, sum, &any, p->pattern ? (tsr_value){0} : product(p, r, k[t], j, t, e));
+            join(p, sum, &any, p->pattern ? (tsr_value){0} : product(p, r, row, j, t, e));
     }
     return any;
 }

@@ -58,22 +58,27 @@ static bool is_distinct(const push_call *h)
     return c->C != c->M && c->C != h->a_handle && h->a_handle != c->M && (c->M || !h->mod.mask_comp);
 }
 
+static bool is_dense(GrB_Matrix handle)
+{
+    return tsr_match_sparsity(handle) & (GxB_BITMAP | GxB_FULL);
+}
+
 /* Known without looking at anything: the forms that a push or a pull takes. */
 static bool has_forms(const push_call *h)
 {
-    const int32_t u = tsr_match_sparsity(h->u_handle), m = tsr_match_sparsity(h->c->M);
-    if (h->pull)
-        return (u & (GxB_BITMAP | GxB_FULL)) && m != GxB_HYPERSPARSE;
-    return u == GxB_SPARSE && m != GxB_HYPERSPARSE;
+    const bool dense = is_dense(h->u_handle), sparse = tsr_match_sparsity(h->u_handle) == GxB_SPARSE;
+    return (dense || (sparse && !h->pull)) && (!dense || !h->c->vector) && tsr_match_sparsity(h->c->M) != GxB_HYPERSPARSE;
 }
 
 /* ---- operands ---- */
 
-/* Several vectors are pulled together; those of one value SuiteSparse treats by rules of its own. */
+/* Several vectors are pulled together; those of one value SuiteSparse treats by rules of its own.  Dense ones are pushed as patterns. */
 static bool fits_lanes(const push_call *h)
 {
     const tsr_view *u = &h->u.view;
-    return !h->pull || (u->nvec > 1 && u->nvec <= TSR_PULL_MOST && (h->p.semiring.add == TSR_REDUCE_PLUS || !u->iso));
+    if (!h->pull)
+        return !is_dense(h->u_handle) || u->iso || !tsr_push_reads_u(&h->p.semiring);
+    return u->nvec > 1 && u->nvec <= TSR_PULL_MOST && (h->p.semiring.add == TSR_REDUCE_PLUS || !u->iso);
 }
 
 static bool inspect_vectors(push_call *h)
@@ -177,11 +182,13 @@ static bool is_short(const push_call *h)
     return info != GrB_SUCCESS || (length < TSR_FEW_LEAST && !tsr_config_forces_cpu());
 }
 
-/* A pull adds up values of the vectors. */
-static bool fits_pull(const push_call *h)
+/* A pull adds up values of the vectors; a push of dense ones makes one value. */
+static bool fits_dense(const push_call *h)
 {
     const tsr_push_semiring *s = &h->p.semiring;
-    return !h->pull || (s->add != TSR_REDUCE_ANY && tsr_push_reads_u(s) && !tsr_push_reads_a(s));
+    if (!h->pull)
+        return !is_dense(h->u_handle) || (s->factor == TSR_FACTOR_VALUES && keeps_one(s));
+    return s->add != TSR_REDUCE_ANY && tsr_push_reads_u(s) && !tsr_push_reads_a(s);
 }
 
 /* Nothing but ones: they are the same in every type, so that a cast to that of C changes none. */
@@ -205,7 +212,7 @@ static bool fits_target(push_call *h)
 static bool match(push_call *h)
 {
     return orient(h) && is_distinct(h) && has_forms(h) && !is_short(h) &&
-           tsr_match_push_semiring(&h->p.semiring, h->c->semiring, h->c->vector && !h->c->flip) && fits_pull(h) && fits_target(h);
+           tsr_match_push_semiring(&h->p.semiring, h->c->semiring, h->c->vector && !h->c->flip) && fits_dense(h) && fits_target(h);
 }
 
 /* What waited is here after the hooks, and may be held otherwise than what was matched. */
@@ -261,7 +268,7 @@ static bool finish(GrB_Info *info, push_call *h, tsr_few_target *target)
     find_one(h);
     complete(h);
     h->work = tsr_engine_push_work(&h->p);
-    if (h->work >= 0 && tsr_engine_push(&h->p, h->work, &t) == TSR_OK) {
+    if ((h->iso || !is_dense(h->u_handle)) && h->work >= 0 && tsr_engine_push(&h->p, h->work, &t) == TSR_OK) {
         if (is_target(h))
             TSR_HOOK_WRITE(h->c->C);
         done = tsr_few_give(info, target, &t, h->p.semiring.result, h->iso ? &h->one : NULL);

@@ -196,16 +196,20 @@ static void give_a(tsr_push *p)
 
 static bool check_push(void)
 {
-    const int64_t nvec = 1 + below(VECTORS), k = 1 + below(MOST), n = 1 + below(MOST);
-    tsr_push p = {.semiring = any_semiring(), .pattern = below(5) == 0, .nthreads = 1 + (int)below(2)};
+    const int64_t nvec = 1 + below(below(4) ? VECTORS : TSR_FEW), k = 1 + below(MOST), n = 1 + below(MOST);
+    tsr_push p = {.semiring = any_semiring(), .pattern = below(3) == 0, .nthreads = 1 + (int)below(2)};
     tsr_few t, r;
     draw(&u, p.semiring.type, nvec, k, TSR_SPARSE);
     draw(&a, p.semiring.type, k, n, TSR_SPARSE);
     draw_mask(&p, nvec, n);
     p.u = u.view;
     give_a(&p);
-    const int64_t work = tsr_push_work(&p, INT64_MAX / 2);
-    if (tsr_cpu_push(&p, below(3) ? work : work + 100000, &t) != TSR_OK || !spread(&t, n, p.semiring.result, got_b, got) ||
+    const int64_t work = tsr_push_work(&p, INT64_MAX / 2) + (below(3) ? 0 : 100000);
+    if (p.pattern && tsr_push_is_joint(&p, work)) { /* a bit for each vector: of dense ones as well */
+        draw(&u, p.semiring.type, nvec, k, any_format());
+        p.u = u.view;
+    }
+    if (tsr_cpu_push(&p, work, &t) != TSR_OK || !spread(&t, n, p.semiring.result, got_b, got) ||
         tsr_ref_push(&p, 0, &r) != TSR_OK)
         return false;
     spread(&r, n, p.semiring.result, expected_b, expected);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cpu/sparse/bits.h"
 #include "kernels/cpu/sparse/joint.h"
 #include "kernels/cpu/sparse/lane.h"
 #include "kernels/cpu/sparse/products.h"
@@ -194,8 +195,16 @@ static tsr_status push_at_once(const tsr_push *p, int64_t work, tsr_few *result)
     return failed ? TSR_OUT_OF_MEMORY : TSR_OK;
 }
 
+/* Of a dense u: as if its entries were spread evenly over A's rows. */
+static int64_t mean_work(const tsr_push *p)
+{
+    return (int64_t)((double)p->u.nvals * (double)p->a.nvals / (double)p->a.nvec);
+}
+
 int64_t tsr_push_work(const tsr_push *p, int64_t most)
 {
+    if (!tsr_is_compressed(&p->u))
+        return mean_work(p);
     const int64_t *k = p->u.i, end = p->u.p[p->u.nvec];
     int64_t work = 0;
     for (int64_t t = p->u.p[0]; t < end && work <= most; t++) {
@@ -216,10 +225,11 @@ static bool takes(const tsr_push *p)
 tsr_status tsr_cpu_push(const tsr_push *p, int64_t work, tsr_few *result)
 {
     tsr_few_begin(result, p->u.nvec);
-    if (!takes(p))
+    const bool bits = tsr_push_has_bits(p, work);
+    if (!bits && !takes(p))
         return TSR_DECLINED;
     const bool joint = tsr_push_is_joint(p, work), parallel = p->nthreads > 1 && p->u.nvec > 1 && work >= PARALLEL;
-    const tsr_status status = joint ? tsr_push_joint(p, work, result) : parallel ? push_at_once(p, work, result) : push_one_by_one(p, work, result);
+    const tsr_status status = bits ? tsr_push_bits(p, result) : joint ? tsr_push_joint(p, work, result) : parallel ? push_at_once(p, work, result) : push_one_by_one(p, work, result);
     for (int64_t r = 0; status == TSR_OK && r < result->nvec; r++) {
         result->nvals += result->vectors[r].count;
         result->sorted &= result->vectors[r].sorted;

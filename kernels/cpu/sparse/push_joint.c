@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/cpu/common/chunks.h"
+#include "kernels/cpu/sparse/bits.h"
 #include "kernels/cpu/sparse/joint.h"
 #include "kernels/cpu/sparse/lane.h"
 #include "kernels/cpu/sparse/open.h"
@@ -42,12 +43,17 @@ static bool multiplies(const tsr_push_semiring *s)
            (type == TSR_FP32 || type == TSR_FP64 || type == TSR_UINT32 || type == TSR_UINT64);
 }
 
-bool tsr_push_is_joint(const tsr_push *p, int64_t work)
+static bool sums_jointly(const tsr_push *p, int64_t work)
 {
     const int64_t places = p->u.vlen + p->a.vlen;
     const bool many_threads = p->nthreads > p->u.nvec, alone = p->u.nvec > 1 && p->mask;
     return !p->pattern && p->u.nvec <= MOST && (many_threads || alone) && multiplies(&p->semiring) && p->u.vlen <= INT32_MAX &&
            work / (many_threads ? WORK_OF_THREADS : WORK_OF_PLACE) >= places;
+}
+
+bool tsr_push_is_joint(const tsr_push *p, int64_t work)
+{
+    return tsr_push_has_bits(p, work) || sums_jointly(p, work);
 }
 
 /* ---- memory ---- */

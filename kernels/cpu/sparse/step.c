@@ -324,9 +324,12 @@ static int64_t room_of_all(const tsr_few_step *s)
 static bool fits_mask(const tsr_few_step *s)
 {
     const tsr_view *m = &s->mask;
-    const bool bytes = s->step.mask_structural || tsr_type_size(m->type) == 1;
-    return walk_of(s) != OF_ALL ||
-           (s->has_mask && !is_sparse(m) && !s->step.mask_complement && bytes && !m->iso && (m->b || !s->step.mask_structural));
+    const bool structural = s->step.mask_structural, bytes = structural || tsr_type_size(m->type) == 1;
+    if (walk_of(s) != OF_ALL)
+        return true;
+    if (!s->has_mask || is_sparse(m) || s->step.mask_complement || !bytes)
+        return false;
+    return m->b ? structural || !m->iso || tsr_is_true(m, 0) : !structural && !m->iso;
 }
 
 static bool loses_places(const tsr_few_step *s)
