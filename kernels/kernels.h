@@ -64,6 +64,10 @@ int64_t tsr_cpu_ewise(const tsr_host_ewise *step, int nthreads);
  * those along one in eight parts.  False: the type has no such monoid, nothing is written. */
 bool tsr_cpu_sums(const tsr_sums *sums, void *result, int nthreads);
 
+/* The same of the entries of each vector of a sparse a, cast to sums->type first; `value`, `length` and `across` are not looked at.
+ * present[v]: vector v has one.  Returns how many have; a negative number: no such monoid, nothing is written. */
+int64_t tsr_cpu_list_sums(const tsr_sums *sums, const tsr_view *a, int8_t *present, void *result, int nthreads);
+
 /* Softmax of every row of values held by row, FP32 or FP64, as tsr_cuda_softmax_rows: y = exp(x - m) / sum of exp(x - m), m the row's
  * largest value; sums in FP64.  Row r has x and y [p[r], p[r+1]); y may be x. */
 void tsr_cpu_softmax_rows(void *y, const void *x, const int64_t *p, int64_t nrows, tsr_type type, int nthreads);

@@ -41,7 +41,7 @@ const tsr_backend *tsr_backend_cpu(void)
     static const tsr_spgemm_kernels spgemm = {
         .count = tsr_cpu_spgemm_count, .fill = tsr_cpu_spgemm_fill, .take = tsr_cpu_spgemm_take, .free = tsr_cpu_spgemm_free,
         .again = tsr_cpu_spgemm_again};
-    static const tsr_backend_host host = {.add_to = tsr_cpu_add_to, .ewise = tsr_cpu_ewise, .sums = tsr_cpu_sums,
+    static const tsr_backend_host host = {.add_to = tsr_cpu_add_to, .ewise = tsr_cpu_ewise, .sums = tsr_cpu_sums, .list_sums = tsr_cpu_list_sums,
                                           .softmax_rows = tsr_cpu_softmax_rows, .spmm_half = tsr_cpu_spmm_half, .spmm_complex = tsr_cpu_spmm_complex, .attention = tsr_cpu_attention,
                                           .attention_backward = tsr_cpu_attention_backward, .few = &few, .selection = &selection,
                                           .build = &build, .spgemm = &spgemm};

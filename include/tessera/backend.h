@@ -237,6 +237,7 @@ typedef struct tsr_backend_host {
     void (*add_to)(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads);
     int64_t (*ewise)(const struct tsr_host_ewise *step, int nthreads);
     bool (*sums)(const tsr_sums *sums, void *result, int nthreads);
+    int64_t (*list_sums)(const tsr_sums *sums, const tsr_view *a, int8_t *present, void *result, int nthreads);
     void (*softmax_rows)(void *y, const void *x, const int64_t *p, int64_t nrows, tsr_type type, int nthreads);
     tsr_status (*spmm_half)(const struct tsr_half_spmm *product);
     tsr_status (*spmm_complex)(const struct tsr_complex_spmm *product); /* kernels/complex.h */

@@ -481,9 +481,20 @@ static bool row_sums(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB
     return out->host ? tsr_run_call(info, &call) : run_on_device(info, &call);
 }
 
+/* On the host: a full matrix, or entries of another type than the operator's. */
+static bool may_be_summed(GrB_Matrix A, GrB_BinaryOp op)
+{
+    tsr_type type, own;
+    tsr_reduce_op sum;
+    const int32_t form = tsr_match_sparsity(A);
+    return form == GxB_FULL ||
+           (form == GxB_SPARSE && tsr_match_reduce(&sum, &own, op) && tsr_match_object_type(&type, A) && type != own && own != TSR_BOOL &&
+            tsr_has_entries(A, TSR_EWISE_LEAST));
+}
+
 bool tsr_try_row_sums(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A)
 {
-    if (!A || (out->host ? tsr_match_sparsity(A) != GxB_FULL : !tsr_ewise_concerned(out, A, NULL) || !allowed()))
+    if (!A || (out->host ? !may_be_summed(A, op) : !tsr_ewise_concerned(out, A, NULL) || !allowed()))
         return false;
     return row_sums(info, out, op, A);
 }

@@ -87,7 +87,7 @@ static void describe_rows(char *text, size_t size, const tsr_call *call)
 const tsr_operation tsr_row_sums_operation = {.resolve = resolve_rows, .decide = decide_rows, .run = run_rows,
                                               .settle = tsr_settle_update, .use = use, .describe = describe_rows, .kernel = "reduce"};
 
-/* ---- rows of a full matrix on the host ---- */
+/* ---- rows of a full or sparse matrix on the host ---- */
 
 static bool take_host_rows(tsr_sums *sums, const tsr_view *a, bool columns)
 {
@@ -96,14 +96,37 @@ static bool take_host_rows(tsr_sums *sums, const tsr_view *a, bool columns)
     return a->format == TSR_FULL && !a->iso && a->type == sums->type && sums->vectors > 0 && sums->length > 0;
 }
 
-/* C += T needs no third object where C is full. */
+/* Of entries that are cast: SuiteSparse casts them one by one.  One value for all rows stays one but for sums. */
+static bool take_sparse_rows(tsr_sums *sums, const tsr_view *a, bool columns)
+{
+    orient(sums, a, columns);
+    return a->format == TSR_SPARSE && !sums->across && a->nvec == sums->vectors && a->type != sums->type && sums->type != TSR_BOOL &&
+           (!a->iso || sums->op == TSR_REDUCE_PLUS) && sums->vectors > 0 && sums->length > 0;
+}
+
+static bool take_rows(tsr_call *call)
+{
+    tsr_sums *sums = &call->of.sums;
+    tsr_object *a = &call->a;
+    *a = (tsr_object){.handle = call->given.A, .given = true};
+    if (call->door->form(a->handle) == 1u << TSR_FULL)
+        return call->door->view(&a->view, a->handle) && take_host_rows(sums, &a->view, call->mod.tran0);
+    return call->door->held(&a->view, a->handle, &a->copies) && take_sparse_rows(sums, &a->view, call->mod.tran0);
+}
+
+static bool of_entries(const tsr_call *call)
+{
+    return call->a.view.format == TSR_SPARSE;
+}
+
+/* Sums of a sparse matrix may be missing; C += T needs no third object where C is full. */
 static void plan_accum(tsr_call *call)
 {
     const tsr_arguments *g = &call->given;
     tsr_ewise_op op;
     tsr_type type;
     call->through_t = g->accum;
-    call->add_c = g->accum && call->door->form(g->C) == 1u << TSR_FULL && call->door->accumulator(&op, &type, g->accum) &&
+    call->add_c = g->accum && !of_entries(call) && call->door->form(g->C) == 1u << TSR_FULL && call->door->accumulator(&op, &type, g->accum) &&
                   op == TSR_EWISE_PLUS && type == call->of.sums.type && type != TSR_BOOL && call->door->view(&call->c, g->C);
 }
 
@@ -112,12 +135,11 @@ static const char *resolve_host_rows(tsr_call *call)
     tsr_sums *sums = &call->of.sums;
     const tsr_arguments *g = &call->given;
     tsr_shape c;
-    tsr_view a;
     if (g->M || call->mod.mask_comp || g->C == g->A || sums->op == TSR_REDUCE_ANY || !call->door->shape(&c, g->C, true) || c.type != sums->type)
         return "C has a mask or another type";
-    if (!call->door->view(&a, g->A) || !take_host_rows(sums, &a, call->mod.tran0) || c.nrows != sums->vectors)
+    if (!take_rows(call) || c.nrows != sums->vectors)
         return "the matrix does not fit";
-    const double elements = (double)sums->vectors * (double)sums->length;
+    const double elements = of_entries(call) ? (double)call->a.view.nvals : (double)sums->vectors * (double)sums->length;
     if (elements < TSR_EWISE_LEAST && !tsr_config_forces_cpu())
         return "not worth it";
     call->t_by_col = true;
@@ -132,16 +154,29 @@ static const char *resolve_host_rows(tsr_call *call)
 static void decide_host_rows(tsr_call *call)
 {
     call->decision.backend = tsr_backend_cpu();
-    snprintf(call->decision.reason, sizeof call->decision.reason, "the matrix is full");
+    snprintf(call->decision.reason, sizeof call->decision.reason, of_entries(call) ? "entries are cast" : "the matrix is full");
 }
 
 static bool reserve_host_rows(tsr_call *call)
 {
-    return tsr_arrays_dense(&call->arrays, call->door->memory, call->of.sums.vectors, call->of.sums.type, false);
+    return tsr_arrays_dense(&call->arrays, call->door->memory, call->of.sums.vectors, call->of.sums.type, of_entries(call));
+}
+
+static tsr_status sum_entries(tsr_call *call)
+{
+    tsr_handover *t = &call->arrays;
+    const tsr_sums *sums = &call->of.sums;
+    const int64_t nvals = tsr_backend_cpu()->host->list_sums(sums, &call->a.view, t->b, t->x, call->product.nthreads);
+    if (nvals < 0)
+        return TSR_DECLINED;
+    tsr_arrays_count(t, nvals, sums->vectors);
+    return TSR_OK;
 }
 
 static tsr_status run_host_rows(tsr_call *call)
 {
+    if (of_entries(call))
+        return sum_entries(call);
     const bool done = tsr_backend_cpu()->host->sums(&call->of.sums, call->arrays.x, call->product.nthreads);
     return done ? TSR_OK : TSR_DECLINED;
 }
