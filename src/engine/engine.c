@@ -5,6 +5,7 @@
 #include "src/engine/call/contents.h"
 #include "src/engine/call/host.h"
 #include "src/engine/call/report.h"
+#include "src/engine/call/start.h"
 #include "src/engine/engine.h"
 #include "src/engine/product/decide.h"
 #include "src/engine/product/product.h"
@@ -265,11 +266,18 @@ static bool attempt_on_host(int *info, const tsr_door *door, const tsr_arguments
     return attempt(info, &call, NULL);
 }
 
+bool tsr_engine_call_on_device(const tsr_door *door, const tsr_arguments *given, int *info)
+{
+    uint64_t forwarded = 0;
+    tsr_team_begin();
+    return attempt_in_place(info, door, given, &forwarded);
+}
+
 bool tsr_engine_call(const tsr_door *door, const tsr_arguments *given, int *info)
 {
     uint64_t forwarded = 0;
     tsr_team_begin();
-    const bool in_place = door->concerns_device(door, given);
+    const bool in_place = !given->here && door->concerns_device(door, given);
     if (((in_place || tsr_config_get()->mode == TSR_MODE_GPU) && run_full(info, door, given, true)) ||
         (in_place && attempt_in_place(info, door, given, &forwarded)))
         return true;

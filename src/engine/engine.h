@@ -10,6 +10,10 @@
  * been done, forward it. */
 bool tsr_engine_call(const tsr_door *door, const tsr_arguments *given, int *info);
 
+/* Has a device compute a product although its operands may all be on the host, if that is predicted to pay.  false: nothing has been done, and
+ * the call may still be computed otherwise. */
+bool tsr_engine_call_on_device(const tsr_door *door, const tsr_arguments *given, int *info);
+
 /* Runs a call whose operation and operands are matched.  true: done; false: nothing has been done, call->why may say why.  What the call holds
  * is released. */
 bool tsr_engine_run(tsr_call *call);

@@ -216,7 +216,7 @@ static bool few_products(const tsr_arguments *c)
     return tsr_sparse_product_is_small((double)of_a * ((double)of_b / (double)inner), (double)of_a, c->A == c->B ? 0 : (double)of_b);
 }
 
-static const char few_masked[] = "few rows or columns under a mask";
+static const char few_masked[] = "few rows or columns under a mask", not_listed[] = "mask is complemented or dense";
 
 /* Why it is forwarded, where the forms say so: of what is sparse on the host the kernels take few combinations.  Asked before arrays are
  * inspected, which would sort them. */
@@ -233,7 +233,7 @@ static const char *match_forms(const tsr_arguments *c)
     if (why)
         return why;
     if (tsr_match_dense(c->M) || (mod.mask_comp && few_products(c)))
-        return "mask is complemented or dense";
+        return not_listed;
     if (mod.mask_comp)
         return NULL;
     return few_are_wanted(c) && !merges(c, &mod) ? few_masked : NULL;
@@ -590,11 +590,18 @@ static const char *match(tsr_call *call)
     return tsr_engine_too_small(&call->product) ? "below min_work" : NULL;
 }
 
+static bool has_few(const tsr_arguments *c)
+{
+    GrB_Index nrows, ncols;
+    return tsr_real.GrB_Matrix_nrows(&nrows, c->C) == GrB_SUCCESS && tsr_real.GrB_Matrix_ncols(&ncols, c->C) == GrB_SUCCESS &&
+           tsr_match_narrow((double)nrows, (double)ncols);
+}
+
 const char *tsr_match_product(tsr_call *call)
 {
     const char *why = call->in_place ? NULL : match_forms(&call->given);
     call->operation = &tsr_product_operation;
-    call->waits_for_gpu = why == few_masked;
+    call->waits_for_gpu = why == few_masked || (why == not_listed && has_few(&call->given));
     return why ? why : match(call);
 }
 

@@ -56,7 +56,7 @@ static bool forward_push(GrB_Info *info, const tsr_arguments *call, const tsr_fr
     return done;
 }
 
-static bool try_call(GrB_Info *info, const tsr_arguments *call)
+static bool try_call(GrB_Info *info, tsr_arguments *call)
 {
     tsr_frontier frontier;
     if (tsr_try_push(info, call))

@@ -175,14 +175,22 @@ static bool may_be_observed(const tsr_arguments *c)
     return tsr_config_get()->mode == TSR_MODE_AUTO && is_search(c) && most_work(&work, c) && work >= TSR_OBSERVED_LEAST;
 }
 
-/* Does something of it live with a backend, which would have to be downloaded otherwise or spares a way there?  Or might it? */
+bool tsr_product_is_measured(const tsr_arguments *c)
+{
+    return may_be_uploaded(c) && !is_frontier(c) && may_be_observed(c);
+}
+
+bool tsr_product_is_on_device(const tsr_door *door, const tsr_arguments *c)
+{
+    return (tsr_busy() & TSR_BUSY_ARRAYS) &&
+           (has_array(door, c->A) || has_array(door, c->B) || is_compressed(door, c->M) || (has_array(door, c->C) && (c->accum || c->M || tsr_defer_is_target(c->C))));
+}
+
 bool tsr_product_concerns_device(const tsr_door *door, const tsr_arguments *c)
 {
     if (tsr_config_get()->defer || !tsr_contents_allowed_inside())
         return false;
-    return ((tsr_busy() & TSR_BUSY_ARRAYS) &&
-            (has_array(door, c->A) || has_array(door, c->B) || is_compressed(door, c->M) || (has_array(door, c->C) && (c->accum || c->M || tsr_defer_is_target(c->C))))) ||
-           (may_be_uploaded(c) && !is_frontier(c) && (may_spread(c) || may_be_observed(c)));
+    return tsr_product_is_on_device(door, c) || (may_be_uploaded(c) && !is_frontier(c) && (may_spread(c) || may_be_observed(c)));
 }
 
 /* ---- the call ---- */

@@ -20,7 +20,11 @@ extern const tsr_door tsr_graphblas_door;
 
 /* ---- product.c ---- */
 
+/* Does something of it live with a backend, which would have to be downloaded otherwise or spares a way there?  And: might it? */
+bool tsr_product_is_on_device(const tsr_door *door, const tsr_arguments *given);
 bool tsr_product_concerns_device(const tsr_door *door, const tsr_arguments *given);
+/* Is it a search, whose time in SuiteSparse is measured for the GPU? */
+bool tsr_product_is_measured(const tsr_arguments *given);
 bool tsr_product_download(const tsr_arguments *given);
 bool tsr_product_pays(const tsr_arguments *given);
 int tsr_product_forward(const tsr_arguments *given);

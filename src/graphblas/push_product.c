@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/engine/call/clock.h"
+#include "src/engine/engine.h"
 #include "src/graphblas/handover/few.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/options.h"
@@ -16,12 +17,13 @@
 
 /* A call on its way. */
 typedef struct push_call {
-    const tsr_arguments *c;
+    tsr_arguments *c;
     tsr_modifiers mod;
     tsr_push p;
     GrB_Matrix u_handle, a_handle;
     tsr_few_operand u, m, old; /* old: C */
     bool pull;
+    bool timed; /* a GPU may want to know what it took */
     bool iso;
     uint64_t one;
     int64_t work, nvals; /* nvals: of the result */
@@ -231,6 +233,19 @@ static bool inspect(push_call *h)
     return true;
 }
 
+/* ---- by a device ---- */
+
+/* If it is predicted to be sooner there, although everything is here. */
+static bool on_device(GrB_Info *info, push_call *h)
+{
+    int code = 0;
+    tsr_caller = h->c->name;
+    const bool done = tsr_engine_call_on_device(&tsr_graphblas_door, h->c, &code);
+    h->c->here = !done;
+    *info = (GrB_Info)code;
+    return done;
+}
+
 /* ---- push ---- */
 
 static void report(const push_call *h, const char *route, int64_t nvals, double start)
@@ -278,31 +293,39 @@ static bool finish(GrB_Info *info, push_call *h, tsr_few_target *target)
     return done;
 }
 
+static double start_ms(const push_call *h)
+{
+    return h->timed || tsr_trace_wanted() ? tsr_engine_clock_ms() : 0;
+}
+
 static bool push(GrB_Info *info, push_call *h)
 {
-    const double start = tsr_trace_wanted() ? tsr_engine_clock_ms() : 0;
+    h->timed = tsr_engine_few_is_timed(false);
+    const double start = start_ms(h);
     tsr_few_target target;
     if (!take_target(h, &target))
         return false;
     const bool done = finish(info, h, &target);
-    if (done)
-        report(h, "cpu:push", h->nvals, start);
-    else
+    if (!done) {
         tsr_few_put_back(&target);
-    return done;
+        return false;
+    }
+    if (h->timed)
+        tsr_engine_push_took(&h->p, tsr_engine_clock_ms() - start);
+    report(h, "cpu:push", h->nvals, start);
+    return true;
 }
 
 /* ---- pull ---- */
 
 /* New arrays for the result; C's old ones may be u's. */
-static bool pull(GrB_Info *info, push_call *h)
+static bool pull_here(GrB_Info *info, push_call *h)
 {
-    const double start = tsr_trace_wanted() ? tsr_engine_clock_ms() : 0;
+    h->timed = tsr_engine_few_is_timed(true);
+    const double start = start_ms(h);
     const int64_t n = h->old.view.vlen * h->u.view.nvec;
     tsr_handover arrays;
-    complete(h);
-    h->work = tsr_engine_pull_work(&h->p);
-    if (h->work < 0 || !tsr_arrays_dense(&arrays, &tsr_door_memory, n, h->p.semiring.result, true))
+    if (!tsr_arrays_dense(&arrays, &tsr_door_memory, n, h->p.semiring.result, true))
         return false;
     const int64_t nvals = tsr_engine_pull(&h->p, arrays.b, arrays.x);
     if (nvals < 0) {
@@ -314,8 +337,19 @@ static bool pull(GrB_Info *info, push_call *h)
         TSR_HOOK_WRITE(h->c->C);
     *info = tsr_finish_own(h->c->C, false, false, &arrays);
     tsr_arrays_free(&arrays);
+    if (h->timed)
+        tsr_engine_pull_took(&h->p, h->work, tsr_engine_clock_ms() - start);
     report(h, "cpu:pull", nvals, start);
     return true;
+}
+
+static bool pull(GrB_Info *info, push_call *h)
+{
+    complete(h);
+    h->work = tsr_engine_pull_work(&h->p);
+    if (h->work < 0)
+        return false;
+    return (!h->c->here && tsr_engine_pull_leaves(&h->p, h->work) && on_device(info, h)) || pull_here(info, h);
 }
 
 /* ---- calls ---- */
@@ -324,18 +358,24 @@ static bool allowed(const tsr_arguments *call)
 {
     const tsr_config *config = tsr_config_get();
     return config->mode != TSR_MODE_OFF && config->mode != TSR_MODE_GPU && !(config->disabled & call->disable) &&
-           config->min_work <= 0 && !(tsr_busy() & (TSR_BUSY_ARRAYS | TSR_BUSY_LOST | TSR_BUSY_FORMS));
+           config->min_work <= 0 && !(tsr_busy() & (TSR_BUSY_LOST | TSR_BUSY_FORMS));
 }
 
-bool tsr_try_push(GrB_Info *info, const tsr_arguments *call)
+static bool on_host(GrB_Info *info, push_call *h)
+{
+    const bool done = inspect(h) && (h->pull ? pull(info, h) : push(info, h));
+    tsr_few_drop_copies(&h->u);
+    tsr_few_drop_copies(&h->m);
+    return done;
+}
+
+bool tsr_try_push(GrB_Info *info, tsr_arguments *call)
 {
     push_call h = {.c = call};
-    if (!allowed(call) || !match(&h) || tsr_product_concerns_device(&tsr_graphblas_door, call))
+    if (!allowed(call) || !match(&h) || tsr_product_is_measured(call) || tsr_product_is_on_device(&tsr_graphblas_door, call))
         return false;
     tsr_quiet_begin();
-    const bool done = inspect(&h) && (h.pull ? pull(info, &h) : push(info, &h));
-    tsr_few_drop_copies(&h.u);
-    tsr_few_drop_copies(&h.m);
+    const bool done = (tsr_product_concerns_device(&tsr_graphblas_door, call) && on_device(info, &h)) || on_host(info, &h);
     tsr_quiet_end();
     return done;
 }

@@ -16,6 +16,7 @@
 #include "src/engine/call/clock.h"
 #include "src/engine/product/decide.h"
 #include "src/engine/product/execute.h"
+#include "src/policy/history/start_history.h"
 #include "src/policy/history/stay_history.h"
 #include "src/policy/history/timing_history.h"
 #include "src/policy/price/gpu_price.h"

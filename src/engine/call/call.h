@@ -21,6 +21,7 @@ typedef struct tsr_arguments {
     bool vector;
     bool flip;         /* vxm: A stands for the transposed matrix and mul is called with operands swapped */
     unsigned disable;  /* TSR_DISABLE_MXM … */
+    bool here;         /* a device was asked already, and does not compute it: nothing of it is there */
 } tsr_arguments;
 
 /* What the descriptor says. */

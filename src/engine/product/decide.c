@@ -9,8 +9,8 @@
 
 #include "src/engine/call/clock.h"
 #include "src/engine/call/host.h"
+#include "src/engine/call/start.h"
 #include "src/engine/product/operands.h"
-#include "src/policy/history/start_history.h"
 #include "src/policy/history/stay_history.h"
 #include "src/policy/history/timing_history.h"
 #include "src/policy/price/gpu_price.h"
@@ -166,14 +166,6 @@ static double settled_ms(const tsr_features *f, bool dense)
     return tsr_predict_gpu_ms(&g);
 }
 
-bool tsr_engine_starts_gpu(double gain_ms, double expected_calls)
-{
-    const tsr_start start = tsr_start_pays(gain_ms, expected_calls, tsr_engine_run_ms());
-    if (start == TSR_START_AHEAD)
-        tsr_backend_gpu_start();
-    return start == TSR_START_NOW || tsr_backend_gpu_asked();
-}
-
 /* Once it runs, operands and results of a loop may be there. */
 static double started_ms(const tsr_call *call, const tsr_features *f)
 {
@@ -183,6 +175,12 @@ static double started_ms(const tsr_call *call, const tsr_features *f)
 static bool start_pays(const tsr_call *call, const tsr_features *f, double base)
 {
     return tsr_engine_starts_gpu(base - started_ms(call, f), call->expected_calls);
+}
+
+/* Left to the host it is timed there, and that counts. */
+static bool is_timed_on_host(const tsr_call *call)
+{
+    return call->in_place && call->b_sparse && call->given.M && !call->given.vector;
 }
 
 /* Is the GPU wanted for a product that takes `base` ms without? */
@@ -197,7 +195,7 @@ static bool wants_gpu(const tsr_call *call, const tsr_features *f, double base)
         return !tsr_stay_given_up(call->remote.loop);
     if (base < TSR_GPU_LEAST_MS)
         return false;
-    return config->eager || tsr_backend_gpu_asked() || start_pays(call, f, base);
+    return config->eager || tsr_backend_gpu_asked() || (!is_timed_on_host(call) && start_pays(call, f, base));
 }
 
 /* The GPU, started now if it was not, if it computes such products. */
@@ -347,23 +345,11 @@ static bool searches(const tsr_call *call, const tsr_features *f)
     return tsr_config_get()->mode != TSR_MODE_GPU || ends_at_once(call, f);
 }
 
-/* Of a product that is done: however much it was, nobody waits for the start. */
-static void start_for(double gain)
-{
-    if (!tsr_backend_gpu_asked() && tsr_start_pays(gain, 0, tsr_engine_run_ms()) != TSR_START_NOT)
-        tsr_backend_gpu_start();
-}
-
-bool tsr_engine_may_start_gpu(void)
-{
-    return tsr_config_get()->mode == TSR_MODE_AUTO && !tsr_engine_by_reference() && tsr_backend_gpu_unasked();
-}
-
 void tsr_engine_lost(double ms)
 {
     const double share = 0.9; /* few rows under a mask are 8 to 50 times as fast on an H200 as with 16 threads */
     if (ms >= TSR_GPU_LEAST_MS)
-        start_for(share * ms);
+        tsr_engine_start_gpu_for(share * ms);
 }
 
 void tsr_engine_observe(const tsr_call *call, const tsr_decision *d, double ms)
@@ -375,7 +361,7 @@ void tsr_engine_observe(const tsr_call *call, const tsr_decision *d, double ms)
         return;
     tsr_stay_starts(loop, false, tsr_engine_clock_ms() - ms);
     tsr_stay_lost_time(loop, gain + tsr_stay_take_pushed((double)p->a.nvals, (double)(p->m + p->k)), d->move_ms);
-    start_for(gain);
+    tsr_engine_start_gpu_for(gain);
 }
 
 void tsr_engine_observe_push(const tsr_frontier *p, double ms)
@@ -384,7 +370,7 @@ void tsr_engine_observe_push(const tsr_frontier *p, double ms)
                             .b_nnz = p->vertices, .b_sparse = true, .a_known = true, .nthreads = p->nthreads};
     const double gain = ms - search_ms(&f);
     tsr_stay_lost_pushing(p->entries, p->rows + p->columns, gain);
-    start_for(gain);
+    tsr_engine_start_gpu_for(gain);
 }
 
 bool tsr_engine_gpu_multiplies(const tsr_call *call)
@@ -445,7 +431,7 @@ void tsr_engine_learn(const tsr_decision *d, double ms, double busy_ms)
 {
     const tsr_route route = route_of(d);
     if (d->expected_ms > 0)
-        start_for(busy_ms - d->expected_ms); /* it has been lost, too */
+        tsr_engine_start_gpu_for(busy_ms - d->expected_ms); /* it has been lost, too */
     tsr_timing_add(d->timing, route, ms, route == TSR_ROUTE_GPU ? ms : busy_ms);
     tsr_timing_judge(d->alike, route, busy_ms, d->forward_ms);
 }

@@ -4,7 +4,6 @@
 #define TSR_ENGINE_DECIDE_H
 
 #include "src/engine/call/call.h"
-#include "src/policy/history/start_history.h"
 
 /* So little work that nothing we could do pays (drop-in door; no record is made for such operands).  Not where an operand is with a
  * backend: it would have to be downloaded. */
@@ -23,15 +22,10 @@ void tsr_engine_decide(const tsr_call *call, tsr_decision *decision);
 /* Would a GPU that has nothing of two full matrices multiply them sooner?  Counts towards starting it. */
 bool tsr_engine_gpu_multiplies(const tsr_call *call);
 
-/* A product would gain so many ms on a GPU that runs.  Does one run, or does the product wait until it does?  Counts towards starting it. */
-bool tsr_engine_starts_gpu(double gain_ms, double expected_calls);
-
 /* What a product of this decision took in the end, from call to return, whoever computed it; busy: of that, what this thread computed. */
 void tsr_engine_learn(const tsr_decision *decision, double ms, double busy_ms);
 /* ... of one that SuiteSparse computed, operands downloaded for it included; forwarded: of the decision. */
 void tsr_engine_learn_forwarded(uint64_t forwarded, double ms);
-/* In auto, one is installed and was not asked for yet. */
-bool tsr_engine_may_start_gpu(void);
 /* A forwarded product that a running GPU would have computed took so long. */
 void tsr_engine_lost(double ms);
 /* ... of a forwarded one with observed_ms. */

@@ -5,6 +5,7 @@
 #include "src/base/types.h"
 #include "src/engine/call/contents.h"
 #include "src/engine/call/host.h"
+#include "src/engine/call/start.h"
 #include "src/engine/product/decide.h"
 #include "src/engine/product/operands.h"
 #include "src/engine/product/sparse_product.h"

@@ -2,9 +2,16 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/engine/sparse/few.h"
 
+#include "src/engine/call/contents.h"
+#include "src/engine/call/host.h"
+#include "src/engine/call/start.h"
+#include "src/policy/history/history.h"
 #include "src/policy/price/few.h"
+#include "src/policy/price/gpu_price.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
+
+/* ---- products on the host ---- */
 
 static const tsr_few_kernels *kernels(void)
 {
@@ -60,6 +67,90 @@ int64_t tsr_engine_pull(const tsr_push *pull, int8_t *b, void *x)
 {
     return kernels()->pull(pull, b, x);
 }
+
+/* ---- on a GPU ---- */
+
+/* Of pulls of one kind: what the last one here took for a unit of its work. */
+typedef struct pulled {
+    uint64_t key;
+    double unit_ms;
+} pulled;
+
+static pulled pulls[64];
+static tsr_history history = TSR_HISTORY(pulls);
+
+static uint64_t key_of(const tsr_push *p)
+{
+    const uint64_t parts[] = {(uint64_t)p->semiring.add, (uint64_t)p->semiring.mul, (uint64_t)p->semiring.type, (uint64_t)p->a.nvec,
+                              (uint64_t)p->a.vlen, (uint64_t)p->a.nvals, (uint64_t)p->u.nvec, (uint64_t)p->nthreads};
+    return tsr_history_key(parts, sizeof parts / sizeof *parts);
+}
+
+/* Every place of the result is walked over, whatever is computed for it. */
+static double units_of(const tsr_push *p, int64_t work)
+{
+    const double place = 8; /* multiply-adds that take as long */
+    return (double)work + place * (double)p->a.nvec * (double)p->u.nvec;
+}
+
+/* As a product of A with dense vectors, which have `places`: A is there, and so is what it makes. */
+static tsr_features on_gpu(const tsr_push *p, int64_t places, int64_t inner)
+{
+    return (tsr_features){.op = TSR_OP_SPMM, .semiring = {.type = p->semiring.result}, .m = (double)places, .n = (double)p->u.nvec,
+                          .k = (double)inner, .a_nnz = (double)p->a.nvals, .a_pattern = !tsr_push_reads_a(&p->semiring), .b_bitmap = true,
+                          .a_on_device = true, .c_stays = true, .finish_extra = p->mask != NULL, .nthreads = p->nthreads};
+}
+
+static double settled_ms(tsr_features f)
+{
+    f.b_on_device = true;
+    return tsr_predict_gpu_ms(&f);
+}
+
+static void took(const tsr_features *f, double ms)
+{
+    if (ms >= TSR_GPU_LEAST_MS && tsr_engine_may_start_gpu())
+        tsr_engine_start_gpu_for(ms - settled_ms(*f));
+}
+
+bool tsr_engine_few_is_timed(bool pull)
+{
+    return tsr_engine_may_start_gpu() || (pull && tsr_contents_possible());
+}
+
+void tsr_engine_push_took(const tsr_push *p, double ms)
+{
+    const tsr_features f = on_gpu(p, p->a.vlen, p->a.nvec);
+    took(&f, ms);
+}
+
+void tsr_engine_pull_took(const tsr_push *p, int64_t work, double ms)
+{
+    const tsr_features f = on_gpu(p, p->a.nvec, p->a.vlen);
+    took(&f, ms);
+    TSR_HISTORY_LOCK(&history);
+    pulled *kind = tsr_history_entry(&history, key_of(p));
+    kind->unit_ms = ms / units_of(p, work);
+}
+
+/* 0: it is not known yet. */
+static double pull_ms(const tsr_push *p, int64_t work)
+{
+    TSR_HISTORY_LOCK(&history);
+    const pulled *kind = tsr_history_find(&history, key_of(p));
+    return kind ? kind->unit_ms * units_of(p, work) : 0;
+}
+
+bool tsr_engine_pull_leaves(const tsr_push *p, int64_t work)
+{
+    if (tsr_config_get()->mode != TSR_MODE_AUTO || tsr_engine_by_reference() || !tsr_contents_possible())
+        return false;
+    const tsr_features f = on_gpu(p, p->a.nvec, p->a.vlen);
+    const double ms = pull_ms(p, work);
+    return ms >= TSR_GPU_LEAST_MS && tsr_predict_gpu_ms(&f) < ms * TSR_ROUTE_MARGIN;
+}
+
+/* ---- steps ---- */
 
 bool tsr_engine_few_step_wanted(const tsr_few_step *step, int nthreads)
 {

@@ -14,6 +14,15 @@ tsr_status tsr_engine_push(const tsr_push *push, int64_t work, tsr_few *result);
 int64_t tsr_engine_pull_work(const tsr_push *pull);
 int64_t tsr_engine_pull(const tsr_push *pull, int8_t *b, void *x);
 
+/* Is the time of such a product worth knowing, for a GPU?  What it took: of that counts towards starting one what one that runs would have
+ * spared. */
+bool tsr_engine_few_is_timed(bool pull);
+void tsr_engine_push_took(const tsr_push *push, double ms);
+void tsr_engine_pull_took(const tsr_push *pull, int64_t work, double ms);
+
+/* Would a GPU that runs and has A pull sooner than this host did before? */
+bool tsr_engine_pull_leaves(const tsr_push *pull, int64_t work);
+
 bool tsr_engine_few_step_wanted(const tsr_few_step *step, int nthreads);
 tsr_status tsr_engine_few_step(const tsr_few_step *step, tsr_few *t);
 tsr_status tsr_engine_few_merge(const tsr_few_step *step, tsr_few *t, tsr_few *c);
