@@ -279,6 +279,30 @@ static void test_whatever_is_drawn(void **state)
     assert_int_equal(different, 0);
 }
 
+typedef GrB_Info assign_function(GrB_Vector, const GrB_Vector, const GrB_BinaryOp, const GrB_Vector, const GrB_Index *, GrB_Index, const GrB_Descriptor);
+
+/* As many places as C has, in any order: SuiteSparse takes them for all of C. */
+static void test_lists_of_all_places(void **state)
+{
+    static const GrB_Index places[N] = {3, 1, 0, 7, 4, 6, 2, 5};
+    assign_function *const functions[2][2] = {
+        {(assign_function *)(uintptr_t)of_suitesparse("GrB_Vector_assign"), (assign_function *)(uintptr_t)of_suitesparse("GxB_Vector_subassign")},
+        {GrB_Vector_assign, GxB_Vector_subassign}};
+    (void)state;
+    for (int k = 0; k < 8; k++) {
+        GrB_Vector u = vector(GrB_FP64, ALL, k & 1, 2);
+        bool iso[2];
+        for (int side = 0; side < 2; side++) {
+            GrB_Vector w = vector(GrB_FP64, ALL, k & 2, 3);
+            ok(functions[side][k >> 2](w, NULL, NULL, u, places, N, NULL));
+            ok(GxB_Vector_iso(&iso[side], w));
+            ok(GrB_Vector_free(&w));
+        }
+        assert_int_equal(iso[0], iso[1]);
+        ok(GrB_Vector_free(&u));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +312,7 @@ int main(void)
         cmocka_unit_test(test_results_of_one_entry),
         cmocka_unit_test(test_replaced_results),
         cmocka_unit_test(test_own_mask_of_zeros),
+        cmocka_unit_test(test_lists_of_all_places),
         cmocka_unit_test(test_whatever_is_drawn),
     };
     return cmocka_run_group_tests(tests, start, stop_session);
