@@ -125,6 +125,18 @@ bool tsr_try_type(GrB_Type *type, GrB_Matrix A)
     return true;
 }
 
+bool tsr_knows(GrB_Matrix A)
+{
+    tsr_device_array_facts facts;
+    return facts_of(&facts, A);
+}
+
+bool tsr_knows_setting(GrB_Matrix A, int field)
+{
+    const int orientation = 100, type_code = 102; /* GrB_STORAGE_ORIENTATION_HINT, GrB_EL_TYPE_CODE, from version 8 on */
+    return (field == GxB_FORMAT || (GxB_IMPLEMENTATION_MAJOR > 7 && (field == orientation || field == type_code))) && tsr_knows(A);
+}
+
 /* False: nothing that counts is written. */
 static bool read_all(void *x, tsr_type type, tsr_device_array *value)
 {

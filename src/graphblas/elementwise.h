@@ -27,6 +27,7 @@ typedef struct tsr_argument {
 #define TSR_OBJECT(handle) ((tsr_argument){.object = (GrB_Matrix) (handle)})
 #define TSR_PLAIN(variable, its_type) ((tsr_argument){.scalar = &(variable), .type = (its_type)})
 #define TSR_BOXED(handle) ((tsr_argument){.boxed = (handle)})
+#define TSR_THUNK(handle) ((handle) ? TSR_BOXED(handle) : (tsr_argument){.scalar = &(const int64_t){0}, .type = TSR_INT64})
 
 typedef enum tsr_pairing { TSR_PAIR_MULT, TSR_PAIR_ADD } tsr_pairing;
 
@@ -73,6 +74,9 @@ bool tsr_try_nvals(GrB_Index *nvals, GrB_Matrix A);
 bool tsr_try_nrows(GrB_Index *nrows, GrB_Matrix A);
 bool tsr_try_ncols(GrB_Index *ncols, GrB_Matrix A);
 bool tsr_try_type(GrB_Type *type, GrB_Matrix A);
+/* Is there a device array of it, and the answer the real object's own, whoever has its contents: the name of its type; this setting? */
+bool tsr_knows(GrB_Matrix A);
+bool tsr_knows_setting(GrB_Matrix A, int field);
 
 /* What extractTuples writes of a vector that is only with a backend and has every entry: it stays there.  places NULL allowed. */
 bool tsr_try_tuples(GrB_Index *places, void *x, tsr_type type, GrB_Index *nvals, GrB_Matrix v);

@@ -119,7 +119,11 @@ static void answers_cost_nothing(void)
     REQUIRE(n == VERTICES && 2 * entries_of(L) == entries_of(A));
     OK(GxB_Matrix_type(&type, L));
     OK(GrB_Matrix_wait(L, GrB_COMPLETE));
-    REQUIRE(type == GrB_BOOL && downloads() == 0);
+    char name[GxB_MAX_NAME_LEN];
+    int32_t format = 0;
+    OK(GxB_Matrix_type_name(name, L));
+    OK(GxB_Matrix_Option_get(L, GxB_FORMAT, &format));
+    REQUIRE(type == GrB_BOOL && strcmp(name, "bool") == 0 && format == GxB_BY_ROW && downloads() == 0);
     GrB_Matrix_free(&L);
     REQUIRE(downloads() == 0);
     OK(GrB_Matrix_new(&L, GrB_BOOL, VERTICES, VERTICES));
@@ -127,6 +131,26 @@ static void answers_cost_nothing(void)
     REQUIRE(GrB_Matrix_extractElement_BOOL(&x, L, 0, 1) == GrB_NO_VALUE && downloads() == 1);
     OK(GrB_Matrix_select_INT64(L, NULL, NULL, GrB_TRIU, L, 0, NULL));
     REQUIRE(entries_of(L) == 0 && downloads() == 1);
+    OK(GrB_finalize());
+}
+
+/* The selection of version 5, by place, is computed where the matrix is, with a thunk or without. */
+static void old_selections_stay(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Matrix A = graph(), B, L, U;
+    GrB_Scalar one;
+    OK(GrB_Scalar_new(&one, GrB_INT32));
+    OK(GrB_Scalar_setElement_INT32(one, 1));
+    OK(GrB_Matrix_new(&B, GrB_BOOL, VERTICES, VERTICES));
+    OK(GrB_Matrix_new(&L, GrB_BOOL, VERTICES, VERTICES));
+    OK(GrB_Matrix_new(&U, GrB_BOOL, VERTICES, VERTICES));
+    OK(GrB_Matrix_select_INT64(B, NULL, NULL, GrB_OFFDIAG, A, 0, NULL));
+    const int before = records(":select\"");
+    OK(GxB_Matrix_select(L, NULL, NULL, GxB_TRIL, B, NULL, NULL));
+    OK(GxB_Matrix_select(U, NULL, NULL, GxB_TRIU, B, one, NULL));
+    REQUIRE(2 * entries_of(L) == entries_of(A) && entries_of(U) == entries_of(L));
+    REQUIRE(records(":select\"") == before + 2 && downloads() == 0);
     OK(GrB_finalize());
 }
 
@@ -186,6 +210,7 @@ static void trusses_stay(void)
 
 TEST(only_lists_move)
 TEST(answers_cost_nothing)
+TEST(old_selections_stay)
 TEST(copies_stay)
 TEST(trusses_stay)
 
@@ -551,6 +576,7 @@ TEST(powers_stay)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_only_lists_move), cmocka_unit_test(test_answers_cost_nothing),
+                                       cmocka_unit_test(test_old_selections_stay),
                                        cmocka_unit_test(test_copies_stay),
                                        cmocka_unit_test(test_trusses_stay), cmocka_unit_test(test_powers_stay), cmocka_unit_test(test_chains)};
     state_of_draws = test_seed();

@@ -68,6 +68,7 @@ bool tsr_match_binary(tsr_ewise_op *op, tsr_type *type, GrB_BinaryOp handle);
 /* Is it the power of floats? */
 bool tsr_match_power(tsr_type *type, GrB_BinaryOp handle);
 bool tsr_match_select(tsr_ewise_op *op, tsr_type *type, GrB_IndexUnaryOp handle);
+GrB_IndexUnaryOp tsr_match_old_select(GxB_SelectOp op); /* the operator by place that selects the same; NULL: there is none */
 bool tsr_match_place(tsr_place_rule *rule, tsr_type *type, GrB_IndexUnaryOp handle); /* all but y, which is of the type */
 bool tsr_match_reduce(tsr_reduce_op *op, tsr_type *type, GrB_BinaryOp handle); /* of a monoid */
 

@@ -46,6 +46,19 @@ bool tsr_match_select(tsr_ewise_op *op, tsr_type *type, GrB_IndexUnaryOp handle)
     return type_of_y(&y, handle) && match_step(op, type, handle, y);
 }
 
+GrB_IndexUnaryOp tsr_match_old_select(GxB_SelectOp op)
+{
+    static const char *const names[][2] = {
+        {"GxB_TRIL", "GrB_TRIL"}, {"GxB_TRIU", "GrB_TRIU"}, {"GxB_DIAG", "GrB_DIAG"}, {"GxB_OFFDIAG", "GrB_OFFDIAG"}};
+    for (size_t k = 0; op && k < sizeof names / sizeof *names; k++) {
+        const GxB_SelectOp *old = tsr_real_symbol(names[k][0]);
+        const GrB_IndexUnaryOp *made = tsr_real_symbol(names[k][1]);
+        if (old && made && *old == op)
+            return *made;
+    }
+    return NULL;
+}
+
 bool tsr_match_place(tsr_place_rule *rule, tsr_type *type, GrB_IndexUnaryOp handle)
 {
     static const tsr_place_rule rules[] = {

@@ -19,6 +19,8 @@ def _object(number):
 
 
 def _scalar(match, number):
+    if 'type' not in match.re.groupindex:
+        return 'TSR_THUNK(a%d)' % number
     if match['type'] == 'Scalar':
         return 'TSR_BOXED(a%d)' % number
     return 'TSR_PLAIN(a%d, TSR_%s)' % (number, match['type'])
@@ -89,6 +91,11 @@ def _selected(match, prototype):
     return 'tsr_selected(&%s, a3, (GrB_Matrix) a4, %s)' % (_output(match, prototype, 6)[1:], _scalar(match, 5))
 
 
+def _old_select(make):
+    """Of an operator of the version before."""
+    return lambda match, prototype: make(match, prototype).replace(' a3,', ' tsr_match_old_select(a3),')
+
+
 def _extracted(match, prototype):
     return 'tsr_extracted(&%s, (GrB_Matrix) a3, (tsr_list){a4, a5}, (tsr_list){a6, a7})' % _output(match, prototype, 8)[1:]
 
@@ -157,6 +164,7 @@ STEPS = [(re.compile(pattern), make) for pattern, make in (
 
 # Asked before these: of sparse matrices that a device has.
 ON_DEVICE = [(re.compile(r'^GrB_(?P<object>Matrix)_select_(?P<type>%s|Scalar)$' % TYPES), _select_on_device),
+         (re.compile(r'^GxB_(?P<object>Matrix)_select$'), _old_select(_select_on_device)),
          (re.compile(r'^GrB_(?P<object>Matrix)_extract$'), _extract_on_device),
          (re.compile(r'^GrB_(?P<object>Matrix)_apply$'), _of_entries(_apply)),
          (re.compile(r'^GrB_(?P<object>Matrix)_apply_BinaryOp(?P<side>1st|2nd)_(?P<type>%s|Scalar)$' % TYPES), _of_entries(_bind)),
@@ -169,12 +177,14 @@ LISTED = re.compile(r'^G[rx]B_(?P<object>Vector)_(?:sub)?assign(?:_(?P<type>%s|S
 
 # Told what the host has done, be it by our kernels.
 MADE = [(re.compile(r'^GrB_(?P<object>Matrix)_select_(?P<type>%s|Scalar)$' % TYPES), _selected),
-        (re.compile(r'^GrB_(?P<object>Matrix)_extract$'), _extracted)]
+        (re.compile(r'^GxB_(?P<object>Matrix)_select$'), _old_select(_selected)), (re.compile(r'^GrB_(?P<object>Matrix)_extract$'), _extracted)]
 
 # Asked of the host's arrays where the step is declined.
 PICKED = [(re.compile(OBJECT + r'extract$'), _extract_listed),
           (re.compile(OBJECT + r'select_(?P<type>%s|Scalar)$' % TYPES), _select_sparse),
-          (LISTED, _assign_listed), (BUILD, _build)]
+          (re.compile(r'^GxB_(?P<object>Matrix|Vector)_select$'), _old_select(_select_sparse)), (LISTED, _assign_listed), (BUILD, _build)]
+
+KNOWN_OPTION = 'tsr_knows_setting((GrB_Matrix) a0, (int) a1) && tsr_real.{name}'
 
 # ... true: the answer is written, or there is nothing to do.  With the object that is asked.
 ANSWERS = [(re.compile(pattern), asked, call) for pattern, asked, call in (
@@ -182,6 +192,10 @@ ANSWERS = [(re.compile(pattern), asked, call) for pattern, asked, call in (
     (r'^GrB_(Matrix_nrows|Vector_size)$', 'a1', 'tsr_try_nrows(a0, (GrB_Matrix) a1)'),
     (r'^GrB_Matrix_ncols$', 'a1', 'tsr_try_ncols(a0, (GrB_Matrix) a1)'),
     (r'^GxB_(Matrix|Vector)_type$', 'a1', 'tsr_try_type(a0, (GrB_Matrix) a1)'),
+    (r'^(?P<name>GxB_(Matrix|Vector)_type_name)$', 'a1', 'tsr_knows((GrB_Matrix) a1) && tsr_real.{name}(a0, a1) == GrB_SUCCESS'),
+    (r'^(?P<name>GxB_(Matrix|Vector)_Option_get)$', 'a0', KNOWN_OPTION + '(a0, a1, i, d) == GrB_SUCCESS'),
+    (r'^(?P<name>GxB_(Matrix|Vector)_Option_get_INT32)$', 'a0', KNOWN_OPTION + '(a0, a1, a2) == GrB_SUCCESS'),
+    (r'^(?P<name>GrB_(Matrix|Vector)_get_INT32)$', 'a0', 'tsr_knows_setting((GrB_Matrix) a0, a2) && tsr_real.{name}(a0, a1, a2) == GrB_SUCCESS'),
     (r'^GrB_Vector_extractTuples_(?P<type>%s)$' % TYPES, 'a3', 'tsr_try_tuples(a0, a1, TSR_{type}, a2, (GrB_Matrix) a3)'))]
 
 # One entry more or other: where the rest is held as it is, that may stay so.
