@@ -445,6 +445,13 @@ static bool c_is_replaced(const matcher *s)
     return !s->call->accum && (!s->call->M || mod->replace || (s->call->C == s->call->M && mod->mask_struct && !mod->mask_comp));
 }
 
+/* SuiteSparse 7.4.0 takes the only place of T for one value of all: C<M> = T where M lets nothing pass is empty then, and still sums up to T. */
+static bool is_masked_place(const matcher *s)
+{
+    const tsr_product *p = &s->out->product;
+    return s->call->M && p->m == 1 && p->n == 1;
+}
+
 /* Is anything left to do after T = A*B is known? */
 static bool needs_t(const matcher *s)
 {
@@ -543,6 +550,8 @@ static const char *fill_product(matcher *s)
             tsr_will_inspect(s->call->C);
     } else if ((too_large(p) || mostly_empty(s))) {
         return "C would be mostly empty";
+    } else if (is_masked_place(s)) {
+        return "one place under a mask";
     }
     out->t_by_col = dense_c ? out->c_by_col : p->mask.by_col;
     if (!sparse_c)

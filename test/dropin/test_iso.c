@@ -213,6 +213,29 @@ static void test_replaced_results(void **state)
                     }
 }
 
+/* A product of one place that the mask does not let pass: nothing of it is left in C, whose form is full. */
+static void test_one_place_under_an_empty_mask(void **state)
+{
+    (void)state;
+    GrB_Vector a = vector(GrB_FP64, ALL, false, 1), c, m;
+    GrB_Matrix A;
+    double sum;
+    bool iso;
+    ok(GrB_Vector_new(&c, GrB_FP64, 1));
+    ok(GrB_Vector_new(&m, GrB_BOOL, 1));
+    ok(GrB_Matrix_new(&A, GrB_FP64, 1, N));
+    ok(GxB_Vector_Option_set(c, GxB_SPARSITY_CONTROL, GxB_FULL));
+    ok(GxB_Vector_Option_set(m, GxB_SPARSITY_CONTROL, GxB_BITMAP));
+    for (GrB_Index k = 0; k < N; k++)
+        ok(GrB_Matrix_setElement_FP64(A, (double)k + 1, 0, k));
+    ok(GrB_mxv(c, m, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, a, GrB_DESC_S));
+    ok(GrB_Vector_reduce_FP64(&sum, NULL, GrB_PLUS_MONOID_FP64, c, NULL));
+    ok(GxB_Vector_iso(&iso, c));
+    assert_true(sum == 0 && !iso);
+    ok(GrB_Matrix_free(&A));
+    free_all(c, m, a, NULL);
+}
+
 /* C in lists, all zeros, is its own mask: nothing passes, and C stays iso. */
 static void test_own_mask_of_zeros(void **state)
 {
@@ -312,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_results_of_one_entry),
         cmocka_unit_test(test_replaced_results),
         cmocka_unit_test(test_own_mask_of_zeros),
+        cmocka_unit_test(test_one_place_under_an_empty_mask),
         cmocka_unit_test(test_lists_of_all_places),
         cmocka_unit_test(test_whatever_is_drawn),
     };
