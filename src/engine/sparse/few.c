@@ -6,6 +6,7 @@
 #include "src/engine/call/host.h"
 #include "src/engine/call/start.h"
 #include "src/policy/history/history.h"
+#include "src/policy/history/pull_history.h"
 #include "src/policy/price/few.h"
 #include "src/policy/price/gpu_price.h"
 #include "src/runtime/backends.h"
@@ -70,15 +71,7 @@ int64_t tsr_engine_pull(const tsr_push *pull, int8_t *b, void *x)
 
 /* ---- on a GPU ---- */
 
-/* Of pulls of one kind: what the last one here took for a unit of its work. */
-typedef struct pulled {
-    uint64_t key;
-    double unit_ms;
-} pulled;
-
-static pulled pulls[64];
-static tsr_history history = TSR_HISTORY(pulls);
-
+/* Of pulls of one kind. */
 static uint64_t key_of(const tsr_push *p)
 {
     const uint64_t parts[] = {(uint64_t)p->semiring.add, (uint64_t)p->semiring.mul, (uint64_t)p->semiring.type, (uint64_t)p->a.nvec,
@@ -128,17 +121,7 @@ void tsr_engine_pull_took(const tsr_push *p, int64_t work, double ms)
 {
     const tsr_features f = on_gpu(p, p->a.nvec, p->a.vlen);
     took(&f, ms);
-    TSR_HISTORY_LOCK(&history);
-    pulled *kind = tsr_history_entry(&history, key_of(p));
-    kind->unit_ms = ms / units_of(p, work);
-}
-
-/* 0: it is not known yet. */
-static double pull_ms(const tsr_push *p, int64_t work)
-{
-    TSR_HISTORY_LOCK(&history);
-    const pulled *kind = tsr_history_find(&history, key_of(p));
-    return kind ? kind->unit_ms * units_of(p, work) : 0;
+    tsr_pull_took(key_of(p), ms / units_of(p, work));
 }
 
 bool tsr_engine_pull_leaves(const tsr_push *p, int64_t work)
@@ -146,7 +129,7 @@ bool tsr_engine_pull_leaves(const tsr_push *p, int64_t work)
     if (tsr_config_get()->mode != TSR_MODE_AUTO || tsr_engine_by_reference() || !tsr_contents_possible())
         return false;
     const tsr_features f = on_gpu(p, p->a.nvec, p->a.vlen);
-    const double ms = pull_ms(p, work);
+    const double ms = tsr_pull_unit_ms(key_of(p)) * units_of(p, work); /* 0: it is not known yet */
     return ms >= TSR_GPU_LEAST_MS && tsr_predict_gpu_ms(&f) < ms * TSR_ROUTE_MARGIN;
 }
 
