@@ -1,4 +1,4 @@
-/* Product and mask are symmetric: of a pair of results one is computed and copied to the other (masked_dot_values.c).
+/* Product and mask are symmetric: of a pair of results one is computed and copied to the other (masked_dot_values.c, masked_dot_rows.c).
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CPU_MASKED_DOT_MIRROR_H
 #define TSR_CPU_MASKED_DOT_MIRROR_H

@@ -6,6 +6,7 @@
 #include "kernels/cpu/common/simd.h"
 #include "kernels/cpu/masked/masked_dot.h"
 #include "kernels/cpu/masked/masked_dot_columns.h"
+#include "kernels/cpu/masked/masked_dot_mirror.h"
 #include "src/base/split.h"
 #include "src/format/sparse/format.h"
 
@@ -16,8 +17,6 @@ enum {
     NEAR = 8,           /* … and whose lists are prefetched */
     STRIDE = 8,         /* indices of a list that are summed before its end is looked for */
     DEFER_LEAST = 4,    /* a row of fewer indices is searched rather */
-    MIRROR_FACTOR = 8,  /* product and mask symmetric: of a pair whose lists differ so much … */
-    MIRROR_MARGIN = 16, /* … and so much more, the longer one is marked */
     MARK_FACTOR = 4,    /* a row so many times as long as all its lists is searched for theirs */
     SURELY_MARKED = 64, /* a row of so few indices is marked at once */
     PARTS_PER_THREAD = 64,
@@ -29,7 +28,7 @@ typedef struct rows {
     uint8_t **marks; /* of each thread */
     int nparts, next;
     tsr_md_deferral *deferrals;
-    int64_t unfilled; /* entries left to their mirror images, less those that were filled */
+    int64_t uncopied; /* entries left to their mirror images */
 } rows;
 
 /* What one thread works with.  counts[] belong to the entries of the mask from `base` on. */
@@ -37,7 +36,7 @@ typedef struct walker {
     const tsr_md_job *job;
     uint8_t *mark;
     int64_t base, filled;
-    int64_t unfilled; /* as in rows */
+    int64_t uncopied; /* as in rows */
     tsr_md_deferral *deferral; /* NULL: nothing is computed by column */
     uint32_t counts[TSR_MD_CHUNK];
 } walker;
@@ -84,31 +83,14 @@ static bool marking_pays(const tsr_md_job *job, int64_t na, int64_t begin, int64
     return na <= SURELY_MARKED || listed(job, begin, end, na / MARK_FACTOR + 1) > na / MARK_FACTOR;
 }
 
-/* ---- product and mask symmetric ---- */
-
-/* Both entries of a pair are computed from the side that is so much longer, and nothing else is looked for twice. */
-static bool far_longer(int64_t length, int64_t other)
+/* Product and mask symmetric: is entry e = (r, c) of the mask copied from its mirror image afterwards?  It holds nothing till then. */
+TSR_INLINE bool copied(walker *w, int64_t e, int64_t r, int64_t c, int64_t na, int64_t n)
 {
-    return length > MIRROR_FACTOR * other + MIRROR_MARGIN;
-}
-
-/* The next entry of the mask is filled by whoever computes its mirror image. */
-static void leave(walker *w)
-{
-    skip(w);
-    w->unfilled++;
-}
-
-static void fill_mirror(walker *w, int64_t r, int64_t c, int64_t count)
-{
-    const tsr_md_job *job = w->job;
-    const tsr_md_vectors *m = &job->m;
-    const int64_t v = tsr_md_vector(m, c), stop = v < 0 ? 0 : tsr_md_start(m, v + 1);
-    const int64_t at = v < 0 ? stop : tsr_md_lower_bound(m->i, m->wide, tsr_md_start(m, v), stop, r);
-    if (at == stop || mask_column(job, at) != r)
-        return;
-    w->unfilled--;
-    tsr_md_finish_count(job, at, count);
+    if (tsr_md_side_of(r, c, na, n) != TSR_MD_COPIED)
+        return false;
+    put(w, 0);
+    w->uncopied += tsr_md_passes(w->job, e);
+    return true;
 }
 
 /* ---- lists far longer than their rows ---- */
@@ -145,14 +127,8 @@ static void searched(walker *w, int64_t r, int64_t begin, int64_t end, bool one)
     const int64_t na = tsr_md_entries(&job->a, r);
     for (int64_t e = begin; e < end; e++) {
         const int64_t c = mask_column(job, e), n = tsr_md_entries(&job->b, c);
-        if (job->mirrored && far_longer(n, na)) {
-            leave(w);
-            continue;
-        }
-        const int64_t count = search(&job->b, c, &job->a, r, one);
-        put(w, count);
-        if (job->mirrored && far_longer(na, n))
-            fill_mirror(w, r, c, count);
+        if (!job->mirrored || !copied(w, e, r, c, na, n))
+            put(w, search(&job->b, c, &job->a, r, one));
     }
 }
 
@@ -186,18 +162,13 @@ static void searched(walker *w, int64_t r, int64_t begin, int64_t end, bool one)
             const T *list = lists + p[c];                                                                                                       \
             __builtin_prefetch(&p[mask_column(job, e + AHEAD < last ? e + AHEAD : last)]);                                                      \
             __builtin_prefetch(&lists[p[mask_column(job, e + NEAR < last ? e + NEAR : last)]]);                                                 \
-            if (mirrored && far_longer(n, na)) {                                                                                                \
-                leave(w);                                                                                                                       \
+            if (mirrored && copied(w, e, r, c, na, n))                                                                                          \
                 continue;                                                                                                                       \
-            }                                                                                                                                   \
             if (!mirrored && tsr_is_far_longer(n, na) && defer(w, e, r, c, na)) {                                                               \
                 skip(w);                                                                                                                        \
                 continue;                                                                                                                       \
             }                                                                                                                                   \
-            const int64_t count = n / TSR_SEARCHED_LIST > na ? search(&job->a, r, &job->b, c, one) : sum_##T(w->mark, list, n, a[na - 1], one); \
-            put(w, count);                                                                                                                      \
-            if (mirrored && far_longer(na, n))                                                                                                  \
-                fill_mirror(w, r, c, count);                                                                                                    \
+            put(w, n / TSR_SEARCHED_LIST > na ? search(&job->a, r, &job->b, c, one) : sum_##T(w->mark, list, n, a[na - 1], one));               \
         }                                                                                                                                       \
         tsr_md_set_marks(w->mark, &job->a, r, 0);                                                                                               \
     }                                                                                                                                           \
@@ -254,7 +225,7 @@ static void work(void *context, int64_t thread)
     walker w = {.job = all->job, .mark = all->marks[thread], .deferral = may_defer(all->job) ? &all->deferrals[thread] : NULL};
     for (int part; (part = __atomic_fetch_add(&all->next, 1, __ATOMIC_RELAXED)) < all->nparts;)
         walk(&w, tsr_part_begin(w.job->m.nvals, part, all->nparts), tsr_part_begin(w.job->m.nvals, part + 1, all->nparts));
-    __atomic_fetch_add(&all->unfilled, w.unfilled, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&all->uncopied, w.uncopied, __ATOMIC_RELAXED);
 }
 
 static void count_column(void *context, int64_t thread, const tsr_md_deferred *list, int64_t n)
@@ -299,7 +270,10 @@ tsr_status tsr_md_rows(tsr_md_job *job)
     tsr_status status = new_scratch(&all, threads);
     if (status == TSR_OK)
         tsr_for_jobs(threads, threads, work, &all);
-    if (all.unfilled) { /* the mask is not symmetric after all */
+    int64_t images = 0;
+    if (status == TSR_OK && all.uncopied)
+        status = tsr_md_copy_to_mirrors(job, &images);
+    if (status == TSR_OK && all.uncopied != images) { /* the mask is not symmetric after all */
         job->mirrored = false;
         all.next = 0;
         tsr_for_jobs(threads, threads, work, &all);
