@@ -23,6 +23,7 @@ static inline void tsr_ask_ahead(const tsr_push *p, const int64_t *k, int64_t t,
     const int64_t far = t + 2 * TSR_AHEAD < end ? t + 2 * TSR_AHEAD : end - 1, near = t + TSR_AHEAD < end ? t + TSR_AHEAD : end - 1;
     __builtin_prefetch((const char *)p->starts + k[far] * p->a.index_size);
     __builtin_prefetch((const char *)p->a.i + tsr_push_start(p, k[near]) * p->a.index_size);
+    __builtin_prefetch((const char *)p->a.i + tsr_push_start(p, k[near] + 1) * p->a.index_size - 1);
 }
 
 /* Is there a loop for the sums of this type and monoid? */
