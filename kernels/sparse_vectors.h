@@ -107,7 +107,12 @@ tsr_status tsr_ref_push(const tsr_push *push, int64_t work, tsr_few *result); /*
  * vector r of the result is at [r n + j] of b and x, of semiring.result.  Products are U's values, every one counts.  Returns nvals, or a negative
  * number where it declines. */
 int64_t tsr_cpu_pull(const tsr_push *pull, int8_t *b, void *x);
-int64_t tsr_ref_pull(const tsr_push *pull, int8_t *b, void *x);
+int64_t tsr_ref_pull(const tsr_push *pull, int8_t *b, void *x); /* u of any form */
+
+/* The same of one sparse vector, jumbled or not, and any products and sums, or the pattern: a list, in the order of the mask's where that is sparse and
+ * not complemented.  entries: of A in rows that the mask lets pass, about.  TSR_DECLINED: a type, operator or format from elsewhere;
+ * TSR_OUT_OF_MEMORY: nothing is held. */
+tsr_status tsr_cpu_pull_listed(const tsr_push *pull, int64_t entries, tsr_few *result);
 
 /* ---- C<M> accum= op (x, y) ---- */
 
@@ -144,6 +149,7 @@ typedef struct tsr_few_kernels {
     bool (*push_is_joint)(const tsr_push *push, int64_t work);
     tsr_status (*push)(const tsr_push *push, int64_t work, tsr_few *result);
     int64_t (*pull)(const tsr_push *pull, int8_t *b, void *x);
+    tsr_status (*pull_listed)(const tsr_push *pull, int64_t entries, tsr_few *result);
     bool (*step_takes)(const tsr_few_step *step);
     int64_t (*step_work)(const tsr_few_step *step);
     tsr_status (*step)(const tsr_few_step *step, tsr_few *t);

@@ -35,7 +35,7 @@ const tsr_backend *tsr_backend_cpu(void)
     static const tsr_build_kernels build = {
         .unsorted = tsr_tuples_unsorted, .sort = tsr_cpu_build_sort, .fill = tsr_cpu_build_fill, .end = tsr_cpu_build_end};
     static const tsr_few_kernels few = {
-        .push_work = tsr_push_work, .push_is_joint = tsr_push_is_joint, .push = tsr_cpu_push, .pull = tsr_cpu_pull,
+        .push_work = tsr_push_work, .push_is_joint = tsr_push_is_joint, .push = tsr_cpu_push, .pull = tsr_cpu_pull, .pull_listed = tsr_cpu_pull_listed,
         .step_takes = tsr_few_step_takes, .step_work = tsr_few_step_work,
         .step = tsr_cpu_few_step, .merge = tsr_cpu_few_merge, .scatter = tsr_cpu_few_scatter, .release = tsr_few_release};
     static const tsr_spgemm_kernels spgemm = {

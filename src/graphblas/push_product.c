@@ -1,4 +1,5 @@
-/* Products of few sparse vectors: C<M> = U A entry by entry of U (push), or place by place of C with U several vectors, bitmap or full (pull).
+/* Products of few sparse vectors: C<M> = U A entry by entry of U (push), or place by place of C with U one sparse vector, or several that are
+ * bitmap or full (pull).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/push_product.h"
 
@@ -38,7 +39,7 @@ static bool held_by_row(bool *by_row, GrB_Matrix A)
     return format == GxB_BY_ROW || format == GxB_BY_COL;
 }
 
-/* The right operand lies by row for a push, by column for a pull.  One vector SuiteSparse pulls sooner. */
+/* The right operand lies by row for a push, by column for a pull. */
 static bool orient(push_call *h)
 {
     const tsr_arguments *c = h->c;
@@ -51,7 +52,8 @@ static bool orient(push_call *h)
         h->pull = by_row == h->mod.tran1;
         return !h->mod.tran0;
     }
-    return c->flip ? by_row != h->mod.tran1 : by_row == h->mod.tran0;
+    h->pull = c->flip ? by_row == h->mod.tran1 : by_row != h->mod.tran0;
+    return true;
 }
 
 static bool is_distinct(const push_call *h)
@@ -65,11 +67,17 @@ static bool is_dense(GrB_Matrix handle)
     return tsr_match_sparsity(handle) & (GxB_BITMAP | GxB_FULL);
 }
 
+/* A pull of one sparse vector.  Dense ones SuiteSparse pulls as soon. */
+static bool pulls_list(const push_call *h)
+{
+    return h->pull && h->c->vector;
+}
+
 /* Known without looking at anything: the forms that a push or a pull takes. */
 static bool has_forms(const push_call *h)
 {
     const bool dense = is_dense(h->u_handle), sparse = tsr_match_sparsity(h->u_handle) == GxB_SPARSE;
-    return (dense || (sparse && !h->pull)) && (!dense || !h->c->vector) && tsr_match_sparsity(h->c->M) != GxB_HYPERSPARSE;
+    return (dense || (sparse && (!h->pull || h->c->vector))) && (!dense || !h->c->vector) && tsr_match_sparsity(h->c->M) != GxB_HYPERSPARSE;
 }
 
 /* ---- operands ---- */
@@ -78,6 +86,9 @@ static bool has_forms(const push_call *h)
 static bool fits_lanes(const push_call *h)
 {
     const tsr_view *u = &h->u.view;
+    const bool closed = h->mod.mask_comp && h->mod.mask_struct && tsr_match_sparsity(h->c->M) == GxB_FULL;
+    if (pulls_list(h)) /* SuiteSparse sees at once that nothing can come of it */
+        return u->nvals > 0 && !closed;
     if (!h->pull)
         return !is_dense(h->u_handle) || u->iso || !tsr_push_reads_u(&h->p.semiring);
     return u->nvec > 1 && u->nvec <= TSR_PULL_MOST && (h->p.semiring.add == TSR_REDUCE_PLUS || !u->iso);
@@ -188,7 +199,7 @@ static bool is_short(const push_call *h)
 static bool fits_dense(const push_call *h)
 {
     const tsr_push_semiring *s = &h->p.semiring;
-    if (!h->pull)
+    if (!h->pull || pulls_list(h))
         return !is_dense(h->u_handle) || (s->factor == TSR_FACTOR_VALUES && keeps_one(s));
     return s->add != TSR_REDUCE_ANY && tsr_push_reads_u(s) && !tsr_push_reads_a(s);
 }
@@ -246,7 +257,7 @@ static bool on_device(GrB_Info *info, push_call *h)
     return done;
 }
 
-/* ---- push ---- */
+/* ---- push, and pull of one sparse vector ---- */
 
 static void report(const push_call *h, const char *route, int64_t nvals, double start)
 {
@@ -276,14 +287,26 @@ static bool take_target(push_call *h, tsr_few_target *target)
     return true;
 }
 
+static bool compute(push_call *h, tsr_few *t)
+{
+    find_one(h);
+    complete(h);
+    if (is_dense(h->u_handle) && !h->iso)
+        return false;
+    h->work = h->pull ? tsr_engine_pull_listed_work(&h->p) : tsr_engine_push_work(&h->p);
+    if (h->work < 0)
+        return false;
+    return (h->pull ? tsr_engine_pull_listed(&h->p, h->work, t) : tsr_engine_push(&h->p, h->work, t)) == TSR_OK;
+}
+
 static bool finish(GrB_Info *info, push_call *h, tsr_few_target *target)
 {
     tsr_few t;
     bool done = false;
-    find_one(h);
-    complete(h);
-    h->work = tsr_engine_push_work(&h->p);
-    if ((h->iso || !is_dense(h->u_handle)) && h->work >= 0 && tsr_engine_push(&h->p, h->work, &t) == TSR_OK) {
+    if (compute(h, &t)) {
+        const tsr_dots dots = h->pull ? tsr_dots_of(&h->p) : TSR_DOTS_LISTED;
+        target->from = tsr_dots_form(dots, t.nvals, h->old.view.vlen);
+        h->iso = h->iso && (t.nvals > 0 || dots != TSR_DOTS_TRANSPOSED); /* to transpose no entries leaves no one value */
         if (is_target(h))
             TSR_HOOK_WRITE(h->c->C);
         done = tsr_few_give(info, target, &t, h->p.semiring.result, h->iso ? &h->one : NULL);
@@ -298,9 +321,9 @@ static double start_ms(const push_call *h)
     return h->timed || tsr_trace_wanted() ? tsr_engine_clock_ms() : 0;
 }
 
-static bool push(GrB_Info *info, push_call *h)
+static bool lists(GrB_Info *info, push_call *h)
 {
-    h->timed = tsr_engine_few_is_timed(false);
+    h->timed = tsr_engine_few_is_timed(h->pull);
     const double start = start_ms(h);
     tsr_few_target target;
     if (!take_target(h, &target))
@@ -310,13 +333,15 @@ static bool push(GrB_Info *info, push_call *h)
         tsr_few_put_back(&target);
         return false;
     }
-    if (h->timed)
+    if (h->timed && h->pull)
+        tsr_engine_pull_took(&h->p, h->work, tsr_engine_clock_ms() - start);
+    else if (h->timed)
         tsr_engine_push_took(&h->p, tsr_engine_clock_ms() - start);
-    report(h, "cpu:push", h->nvals, start);
+    report(h, h->pull ? "cpu:pull_listed" : "cpu:push", h->nvals, start);
     return true;
 }
 
-/* ---- pull ---- */
+/* ---- pull of several dense vectors ---- */
 
 /* New arrays for the result; C's old ones may be u's. */
 static bool pull_here(GrB_Info *info, push_call *h)
@@ -363,7 +388,7 @@ static bool allowed(const tsr_arguments *call)
 
 static bool on_host(GrB_Info *info, push_call *h)
 {
-    const bool done = inspect(h) && (h->pull ? pull(info, h) : push(info, h));
+    const bool done = inspect(h) && (h->pull && !pulls_list(h) ? pull(info, h) : lists(info, h));
     tsr_few_drop_copies(&h->u);
     tsr_few_drop_copies(&h->m);
     return done;

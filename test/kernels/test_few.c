@@ -245,6 +245,24 @@ static bool check_pull(void)
     return pulls_right(&p, nvec, n);
 }
 
+/* One sparse vector, any semiring or the pattern, any form of the mask. */
+static bool check_pull_listed(void)
+{
+    const int64_t k = 1 + below(MOST), n = 1 + below(MOST);
+    tsr_push p = {.semiring = any_semiring(), .nthreads = 1 + (int)below(3), .pattern = below(4) == 0};
+    tsr_few t;
+    draw(&u, p.semiring.type, 1, k, TSR_SPARSE);
+    draw(&a, p.semiring.type, n, k, TSR_SPARSE);
+    draw_mask(&p, 1, n);
+    p.u = u.view;
+    give_a(&p);
+    if (tsr_cpu_pull_listed(&p, below(2) ? 0 : 1000000, &t) != TSR_OK || !spread(&t, n, p.semiring.result, got_b, got))
+        return false;
+    const bool equal = t.nvals == tsr_ref_pull(&p, expected_b, expected) && agree(p.semiring.result, n, got_b, got, expected_b, expected, !p.pattern);
+    tsr_few_release(&t);
+    return equal;
+}
+
 /* ---- steps ---- */
 
 static tsr_ewise any_step(void)
@@ -339,8 +357,8 @@ int main(int argc, char **argv)
         else
             cases = strtoll(argv[k + 1], NULL, 0);
     }
-    static bool (*const checks[])(void) = {check_push, check_pull, check_step};
-    static const char *const names[] = {"push", "pull", "step"};
+    static bool (*const checks[])(void) = {check_push, check_pull, check_pull_listed, check_step};
+    static const char *const names[] = {"push", "pull", "pull_listed", "step"};
     int failed = 0;
     for (int64_t k = 0; k < cases; k++, seed++) {
         state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;

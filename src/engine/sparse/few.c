@@ -69,6 +69,20 @@ int64_t tsr_engine_pull(const tsr_push *pull, int8_t *b, void *x)
     return kernels()->pull(pull, b, x);
 }
 
+int64_t tsr_engine_pull_listed_work(const tsr_push *p)
+{
+    const bool listed = p->mask && tsr_is_compressed(p->mask) && !p->mask_complement;
+    const bool valued = p->mask && !p->mask_structural && !listed; /* nobody knows how many are true */
+    const int64_t work = valued ? p->a.nvals : pull_work(p);
+    const tsr_pull_listed_features features = {.entries = work, .rows = listed ? p->mask->nvals : 0, .marked = p->u.nvals};
+    return tsr_config_forces_cpu() || tsr_pull_listed_pays(&features) ? work : -1;
+}
+
+tsr_status tsr_engine_pull_listed(const tsr_push *p, int64_t work, tsr_few *result)
+{
+    return kernels()->pull_listed(p, work, result);
+}
+
 /* ---- on a GPU ---- */
 
 /* Of pulls of one kind. */

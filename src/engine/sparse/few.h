@@ -14,6 +14,10 @@ tsr_status tsr_engine_push(const tsr_push *push, int64_t work, tsr_few *result);
 int64_t tsr_engine_pull_work(const tsr_push *pull);
 int64_t tsr_engine_pull(const tsr_push *pull, int8_t *b, void *x);
 
+/* One sparse vector times the rows of A: their entries that the mask lets pass, or -1 if SuiteSparse is to take it; the product. */
+int64_t tsr_engine_pull_listed_work(const tsr_push *pull);
+tsr_status tsr_engine_pull_listed(const tsr_push *pull, int64_t work, tsr_few *result);
+
 /* Is the time of such a product worth knowing, for a GPU?  What it took: of that counts towards starting one what one that runs would have
  * spared. */
 bool tsr_engine_few_is_timed(bool pull);

@@ -102,7 +102,7 @@ static GrB_Info unpack(tsr_few_target *t, bool *jumbled)
 
 tsr_few_target tsr_few_target_of(const tsr_few_operand *C)
 {
-    return (tsr_few_target){.handle = C->handle, .vector = C->view.by_col,
+    return (tsr_few_target){.handle = C->handle, .vector = C->view.by_col, .from = GxB_SPARSE,
                             .vlen = C->view.vlen, .arrays = {.memory = &tsr_door_memory}, .settings = tsr_settings_read(C->handle)};
 }
 
@@ -151,6 +151,48 @@ static void *room(void *old, size_t *bytes, size_t needed)
     if (block)
         *bytes = needed;
     return block;
+}
+
+/* Vectors of A with entries; no more than `most` are counted. */
+static int64_t nonempty_vectors(const tsr_push *p, int64_t most)
+{
+    int64_t count = 0;
+    for (int64_t v = 0; v < p->a.nvec && count < most; v++)
+        count += tsr_push_start(p, v + 1) > tsr_push_start(p, v);
+    return count;
+}
+
+/* Few results of much work, or vectors of many entries whose places are mostly empty. */
+static bool favours_dots(double vectors, double entries, double length, double of_both)
+{
+    return vectors <= 100 || of_both > 10000 * vectors || (entries / length < 0.125 && entries / vectors > 1200);
+}
+
+/* The operands change places before lists are made of them, unless A is the smaller one. */
+tsr_dots tsr_dots_of(const tsr_push *p)
+{
+    const double entries = (double)p->a.nvals, of_u = (double)p->u.nvals, length = (double)p->a.vlen, rows = (double)p->a.nvec;
+    if (p->mask && tsr_is_compressed(p->mask) && !p->mask_complement)
+        return TSR_DOTS_LISTED;
+    const double most = fmax(100, fmax((entries + of_u) / 10000, entries / 1200)) + 1; /* so many are not few for any of the rules */
+    const double vectors = (double)nonempty_vectors(p, (int64_t)most);
+    if (favours_dots(vectors, entries, length, entries + of_u))
+        return TSR_DOTS_BITMAP;
+    if (entries <= of_u + rows)
+        return TSR_DOTS_LISTS;
+    const bool diagonal = !p->mask && p->a.nvals == p->a.nvec && p->a.nvec == p->a.vlen;
+    return !diagonal && of_u / length < 0.125 && of_u > 1200 ? TSR_DOTS_BITMAP : TSR_DOTS_TRANSPOSED;
+}
+
+/* What is transposed conforms to the switch of new vectors first. */
+int32_t tsr_dots_form(tsr_dots dots, int64_t entries, int64_t length)
+{
+    double switches[16] = {0}; /* of 8 shapes; the first one is that of vectors */
+    if (dots == TSR_DOTS_BITMAP)
+        return GxB_BITMAP;
+    if (dots != TSR_DOTS_TRANSPOSED || tsr_real.GxB_Global_Option_get(GxB_BITMAP_SWITCH, switches) != GrB_SUCCESS)
+        return GxB_SPARSE;
+    return (float)entries > (float)switches[0] * (float)length ? GxB_BITMAP : GxB_SPARSE;
 }
 
 /* Blocks that are large enough stay. */
@@ -223,7 +265,7 @@ static tsr_contents_size size_of(const tsr_few_target *t, const tsr_few *few)
 static bool stays_sparse(const tsr_few_target *t, const tsr_few *few)
 {
     const tsr_contents_size size = size_of(t, few);
-    const int32_t form = tsr_result_form(&t->settings, &size, GxB_SPARSE);
+    const int32_t form = tsr_result_form(&t->settings, &size, t->from);
     int64_t nonempty = 0;
     if (form == GxB_SPARSE || !(form & GxB_SPARSE))
         return form == GxB_SPARSE;
@@ -234,7 +276,7 @@ static bool stays_sparse(const tsr_few_target *t, const tsr_few *few)
 
 static GrB_Info pack_otherwise(const tsr_few_target *t, tsr_handover *a, const tsr_few *few, tsr_type type)
 {
-    if (a->jumbled && few->nvals == few->nvec * t->vlen)
+    if (t->from == GxB_BITMAP || (a->jumbled && few->nvals == few->nvec * t->vlen))
         (void)tsr_arrays_spread(a, few->nvec, t->vlen, type, false, 1);
     return tsr_finish_arrays(t->handle, t->vector, t->vector, a, &t->settings);
 }

@@ -40,6 +40,7 @@ typedef struct tsr_few_target {
     GrB_Matrix handle;
     bool vector, taken;
     int64_t vlen;
+    int32_t from; /* the form in which SuiteSparse computes such results, GxB_SPARSE or GxB_BITMAP */
     tsr_handover arrays;
     tsr_settings settings;
 } tsr_few_target;
@@ -50,6 +51,14 @@ tsr_few_target tsr_few_target_of(const tsr_few_operand *C);
 /* The arrays of a sparse C leave it, in whatever order they are, and are the operand's.  False: nothing has changed. */
 bool tsr_few_take(tsr_few_target *target, tsr_few_operand *C);
 bool tsr_few_put_back(tsr_few_target *target);
+
+/* How SuiteSparse computes u A', u one sparse vector and A held by row (GB_AxB_meta, GB_AxB_dot2_control): dots of what a plain sparse mask lists,
+ * dots into a bitmap, lists of A' u, or those of A u' transposed afterwards. */
+typedef enum tsr_dots { TSR_DOTS_LISTED, TSR_DOTS_BITMAP, TSR_DOTS_LISTS, TSR_DOTS_TRANSPOSED } tsr_dots;
+tsr_dots tsr_dots_of(const tsr_push *pull);
+
+/* The form in which such a result of so many entries is there before C's settings count. */
+int32_t tsr_dots_form(tsr_dots dots, int64_t entries, int64_t length);
 
 /* C = the vectors, of `type`, in C's own arrays if they are large enough.  one: the value of all of them; NULL: each has its own.  False: no
  * memory, and nothing has changed. */

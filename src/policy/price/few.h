@@ -24,7 +24,15 @@ typedef struct tsr_pull_features {
     int64_t places;  /* of the result */
 } tsr_pull_features;
 
+/* One sparse vector times the rows of a matrix. */
+typedef struct tsr_pull_listed_features {
+    int64_t entries; /* of rows that the mask lets pass */
+    int64_t rows;    /* that a sparse mask names; 0: there is none, or its complement is meant */
+    int64_t marked;  /* entries of the vector */
+} tsr_pull_listed_features;
+
 bool tsr_push_pays(const tsr_push_features *push);
+bool tsr_pull_listed_pays(const tsr_pull_listed_features *pull);
 bool tsr_pull_pays(const tsr_pull_features *pull);
 
 typedef struct tsr_few_step_features {
