@@ -299,14 +299,21 @@ static bool compute(push_call *h, tsr_few *t)
     return (h->pull ? tsr_engine_pull_listed(&h->p, h->work, t) : tsr_engine_push(&h->p, h->work, t)) == TSR_OK;
 }
 
+/* How SuiteSparse would have come by it.  To transpose no entries leaves no one value. */
+static void settle_form(push_call *h, tsr_few_target *target, const tsr_few *t)
+{
+    const tsr_dots dots = tsr_dots_of(&h->p);
+    target->from = tsr_dots_form(dots, t->nvals, h->old.view.vlen);
+    h->iso = h->iso && (t->nvals > 0 || dots != TSR_DOTS_TRANSPOSED);
+}
+
 static bool finish(GrB_Info *info, push_call *h, tsr_few_target *target)
 {
     tsr_few t;
     bool done = false;
     if (compute(h, &t)) {
-        const tsr_dots dots = h->pull ? tsr_dots_of(&h->p) : TSR_DOTS_LISTED;
-        target->from = tsr_dots_form(dots, t.nvals, h->old.view.vlen);
-        h->iso = h->iso && (t.nvals > 0 || dots != TSR_DOTS_TRANSPOSED); /* to transpose no entries leaves no one value */
+        if (h->pull)
+            settle_form(h, target, &t);
         if (is_target(h))
             TSR_HOOK_WRITE(h->c->C);
         done = tsr_few_give(info, target, &t, h->p.semiring.result, h->iso ? &h->one : NULL);
