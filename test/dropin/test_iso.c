@@ -302,27 +302,70 @@ static void test_whatever_is_drawn(void **state)
     assert_int_equal(different, 0);
 }
 
-typedef GrB_Info assign_function(GrB_Vector, const GrB_Vector, const GrB_BinaryOp, const GrB_Vector, const GrB_Index *, GrB_Index, const GrB_Descriptor);
+typedef GrB_Info listed_function(GrB_Vector, const GrB_Vector, const GrB_BinaryOp, const GrB_Vector, const GrB_Index *, GrB_Index, const GrB_Descriptor);
+typedef GrB_Info assign_value_function(GrB_Vector, const GrB_Vector, const GrB_BinaryOp, double, const GrB_Index *, GrB_Index, const GrB_Descriptor);
 
-/* As many places as C has, in any order: SuiteSparse takes them for all of C. */
+static listed_function *listed_of_suitesparse(const char *name)
+{
+    return (listed_function *)(uintptr_t)of_suitesparse(name);
+}
+
+/* As many places as C has, in any order: SuiteSparse takes them for all of C.  A false mask of one value, complemented, is none. */
 static void test_lists_of_all_places(void **state)
 {
-    static const GrB_Index places[N] = {3, 1, 0, 7, 4, 6, 2, 5};
-    assign_function *const functions[2][2] = {
-        {(assign_function *)(uintptr_t)of_suitesparse("GrB_Vector_assign"), (assign_function *)(uintptr_t)of_suitesparse("GxB_Vector_subassign")},
-        {GrB_Vector_assign, GxB_Vector_subassign}};
+    static const GrB_Index places[2][N] = {{3, 1, 0, 7, 4, 6, 2, 5}, {0, 1, 2, 3, 4, 5, 6, 7}};
+    listed_function *const functions[2][2] = {{listed_of_suitesparse("GrB_Vector_assign"), listed_of_suitesparse("GxB_Vector_subassign")},
+                                              {GrB_Vector_assign, GxB_Vector_subassign}};
     (void)state;
-    for (int k = 0; k < 8; k++) {
-        GrB_Vector u = vector(GrB_FP64, ALL, k & 1, 2);
+    for (int k = 0; k < 32; k++) {
+        GrB_Vector u = vector(GrB_FP64, ALL, k & 1, 2), m = k & 8 ? vector(GrB_BOOL, LIST_OF_SOME, true, 0) : NULL;
         bool iso[2];
         for (int side = 0; side < 2; side++) {
-            GrB_Vector w = vector(GrB_FP64, ALL, k & 2, 3);
-            ok(functions[side][k >> 2](w, NULL, NULL, u, places, N, NULL));
+            GrB_Vector w = vector(GrB_FP64, k & 16 ? BITMAP_OF_ALL : ALL, k & 2, 3);
+            ok(functions[side][k >> 2 & 1](w, m, NULL, u, places[k >> 3 & 1], N, m ? GrB_DESC_RC : NULL));
             ok(GxB_Vector_iso(&iso[side], w));
             ok(GrB_Vector_free(&w));
         }
         assert_int_equal(iso[0], iso[1]);
-        ok(GrB_Vector_free(&u));
+        free_all(u, m, NULL, NULL);
+    }
+}
+
+/* One entry is extracted from several values: it counts as one value, and C stays iso. */
+static void test_one_entry_is_extracted(void **state)
+{
+    static const GrB_Index pairs[] = {5, 6};
+    const GrB_Index range[] = {5, 7};
+    (void)state;
+    for (int k = 0; k < 8; k++) {
+        GrB_Vector u = vector(GrB_FP64, LIST_OF_SOME, false, 0), want = vector(GrB_BOOL, ONE, true, 1), got;
+        ok(GrB_Vector_resize(want, k & 1 ? 2 : 3));
+        if (k & 2) ok(GxB_Vector_Option_set(want, GxB_SPARSITY_CONTROL, GxB_AUTO_SPARSITY));
+        got = copy(want);
+        const GrB_Index *I = k & 1 ? pairs : range, n = k & 1 ? 2 : GxB_RANGE;
+        const GrB_BinaryOp accum = k & 4 ? GrB_LOR : GrB_LAND;
+        ok(listed_of_suitesparse("GrB_Vector_extract")(want, NULL, accum, u, I, n, NULL));
+        ok(GrB_Vector_extract(got, NULL, accum, u, I, n, NULL));
+        assert_true(same(want, got));
+        free_all(u, want, got, NULL);
+    }
+}
+
+/* C is in lists whatever it has, by its settings, and is cleared: also where a device has not counted its entries. */
+static void test_lists_are_replaced(void **state)
+{
+    assign_value_function *const plain_assign = (assign_value_function *)(uintptr_t)of_suitesparse("GrB_Vector_assign_FP64");
+    (void)state;
+    for (held form = SOME; form <= ONE; form++) {
+        GrB_Vector want = vector(GrB_FP64, form, true, 2), got;
+        ok(GxB_Vector_Option_set(want, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+        got = copy(want);
+        ok(plain.apply(want, NULL, NULL, GrB_PLUS_FP64, 1, want, NULL));
+        ok(ours.apply(got, NULL, NULL, GrB_PLUS_FP64, 1, got, NULL));
+        ok(plain_assign(want, want, NULL, 1, GrB_ALL, N, GrB_DESC_RC));
+        ok(GrB_Vector_assign_FP64(got, got, NULL, 1, GrB_ALL, N, GrB_DESC_RC));
+        assert_true(same(want, got));
+        free_all(want, got, NULL, NULL);
     }
 }
 
@@ -337,6 +380,8 @@ int main(void)
         cmocka_unit_test(test_own_mask_of_zeros),
         cmocka_unit_test(test_one_place_under_an_empty_mask),
         cmocka_unit_test(test_lists_of_all_places),
+        cmocka_unit_test(test_one_entry_is_extracted),
+        cmocka_unit_test(test_lists_are_replaced),
         cmocka_unit_test(test_whatever_is_drawn),
     };
     return cmocka_run_group_tests(tests, start, stop_session);

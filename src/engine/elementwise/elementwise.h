@@ -69,6 +69,8 @@ bool tsr_elementwise_adds_to_itself(const tsr_elementwise *e);
 bool tsr_elementwise_may_leave_one(const tsr_elementwise *e, bool t_full);
 /* Are the entries that a selection by value keeps all the same?  y: of its second operand. */
 bool tsr_elementwise_selects_one(uint64_t *kept, const tsr_ewise *e, uint64_t y);
+/* Is there no mask, or is it the complement of one value that is false? */
+bool tsr_elementwise_passes_all(const tsr_elementwise *e);
 bool tsr_object_iso(const tsr_object *object);
 /* op (x, y) of one element, from the types of x and y to `type`. */
 uint64_t tsr_elementwise_one(const tsr_ewise *step, tsr_type type, tsr_type x_type, uint64_t x, tsr_type y_type, uint64_t y);

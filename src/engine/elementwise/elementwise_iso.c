@@ -159,10 +159,11 @@ static double present(const tsr_object *object)
     return object->array && tsr_device_array_nvals(object->array, &nvals) != TSR_OK ? -1 : (double)nvals;
 }
 
+/* Of as many as there are places, if nobody has counted: by its settings C may be in lists whatever it has. */
 static bool few(const tsr_elementwise *e, const tsr_object *c)
 {
     const int64_t count = entries(c);
-    return count >= 0 && e->door->holds_sparse(e->given.C, count, (double)c->view.nvals);
+    return e->door->holds_sparse(e->given.C, count >= 0 ? count : c->view.nvals, (double)c->view.nvals);
 }
 
 bool tsr_elementwise_clears_full(const tsr_elementwise *e)
@@ -257,10 +258,18 @@ static void count_passing(double *least, double *most, const tsr_elementwise *e)
     *most = !e->mod.mask_comp ? named : e->mod.mask_struct ? all - named : all;
 }
 
+/* A place may be listed more than once. */
+static bool may_gather_one(const tsr_elementwise *e)
+{
+    return !full(&e->x) && present(&e->x) >= 1 && e->nrows <= FEW_ENTRIES;
+}
+
 /* May T = op (x, y) have one entry?  SuiteSparse takes that for one value. */
 static bool may_have_one(const tsr_elementwise *e)
 {
-    if (e->of_product || e->gathers || e->scatters)
+    if (e->gathers)
+        return may_gather_one(e);
+    if (e->of_product || e->scatters)
         return false;
     const double all = (double)e->nrows * (double)e->ncols;
     const double x = e->x.given ? present(&e->x) : all, y = e->y.given ? present(&e->y) : all;
@@ -338,6 +347,12 @@ static bool names_all(const tsr_elementwise *e, bool t)
         return !e->m.given || (matters && present(&e->m) == places(&e->m));
     }
     return e->mod.mask_comp && !e->assigns && is_held(e, &e->m, 1u << TSR_FULL);
+}
+
+bool tsr_elementwise_passes_all(const tsr_elementwise *e)
+{
+    const constant m = constant_as_held(&e->m);
+    return !e->given.M || (e->m.given && e->mod.mask_comp && !e->mod.mask_struct && is_zero(&m));
 }
 
 bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e)

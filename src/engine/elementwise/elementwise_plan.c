@@ -251,7 +251,7 @@ static const char *plan(tsr_elementwise *e, const tsr_promise *promised)
         return "operands are sparse";
     if (e->scatters && !e->given.accum && e->x.view.format != TSR_FULL)
         return "entries of C may go";
-    if (e->scatters && !e->given.accum && !e->given.M && e->list.count == e->nrows && tsr_object_iso(&e->x))
+    if (e->scatters && !e->given.accum && e->list.count == e->nrows && tsr_object_iso(&e->x) && tsr_elementwise_passes_all(e))
         return "C gets one value";
     if (e->full_only && !(all_present(&e->x) && all_present(&e->y)))
         return "an operand is not full";
