@@ -97,7 +97,7 @@ void case_keep_settings(const case_output *o);
 /* 7.4.0 sorts the indices of a jumbled operand, but not its values, where a T that shares them is sorted. */
 void case_sort(const case_object *A);
 
-/* 7.4.0 gives the result of full matrices the usual settings, whatever C's were, and one value where C was iso. */
+/* 7.4.0 gives op (A, B) of full matrices the usual settings, whatever C's were, and writes it into the one value of a full iso C. */
 void case_usual_output(const case_output *o);
 
 /* Everywhere, in what only lists can hold, takes longer than a case may. */
