@@ -185,13 +185,24 @@ static bool defer(const tsr_call *call, void (*run)(void *kept), void (*cancel)(
     return tsr_defer(&d);
 }
 
+/* Written in place.  A bitmap that has every entry becomes full, as it does by any call that SuiteSparse computes. */
+static GrB_Info settle_in_place(const tsr_arguments *given)
+{
+    if (tsr_match_sparsity(given->C) != GxB_BITMAP)
+        return GrB_SUCCESS;
+    const tsr_settings s = tsr_settings_read(given->C);
+    return tsr_settings_settle(given->C, given->vector, &s);
+}
+
 /* A call that succeeds ends C's error text. */
 static int hand_over(tsr_call *call)
 {
     GrB_Info info = GrB_SUCCESS;
     if (call->update.on_host || !call->arrays.x)
         info = tsr_real.GrB_Matrix_wait(call->given.C, GrB_COMPLETE);
-    return call->arrays.x ? tsr_finish_call(call) : (int)info;
+    if (call->arrays.x)
+        return tsr_finish_call(call);
+    return (int)(info == GrB_SUCCESS ? settle_in_place(&call->given) : info);
 }
 
 const tsr_door tsr_graphblas_door = {
