@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 import argparse
 import concurrent.futures
 import os
+import random
 import re
 import subprocess
 import sys
@@ -22,6 +23,7 @@ UNUSABLE = re.compile(r" crashed \(\d+\)$| broken ")
 ISO = re.compile(r" iso=[01]")
 FORM = re.compile(r" form (\d+) of (\d+)")
 REFUSAL = re.compile(r" info=-7003\b")
+PANIC = re.compile(r" -101\b")
 LINES_SHOWN = 3
 
 
@@ -52,6 +54,8 @@ def modes(args):
         table["gpu-check"] = (args.program, {**gpu, "TESSERA_CHECK": "1"})
         table["gpu-bmat"] = (args.program, {**gpu, "TESSERA_KERNEL": "bmat"})
         table["gpu-tight"] = (args.program, {**gpu, "TESSERA_DEVICE_MEMORY": "8K"})
+        table["gpu-failing"] = (args.program, {**gpu, "TSR_EMULATE_FAIL_EVERY": str(args.fail_every)})
+        table["gpu-lost"] = (args.program, gpu)
     if args.blind:
         table["check"][1]["TESSERA_CHECK_BLIND"] = args.blind
     chosen = args.modes.split(",") if args.modes else list(table)
@@ -118,6 +122,8 @@ class Runner:
 
     def compare(self, seed, name, program, extra, expected):
         """(problem or None, products routed)"""
+        if name == "gpu-lost":
+            extra = {**extra, "TSR_EMULATE_LOST": str(losing_work(seed))}
         trace = self.scratch / f"trace-{seed}-{name}"
         code, lines, errors = self.run(program, seed, {**extra, "TESSERA_TRACE": str(trace)}, self.finishes(name))
         if self.args.spoil and name == "forced" and len(lines) > 20:
@@ -128,6 +134,8 @@ class Runner:
         report = check_report(errors) if name.endswith("check") and code == 0 else None
         if self.args.cases:
             pairs = self.not_in_form(seed, name, self.not_as_finished(seed, name, different_cases(lines, expected)))
+            if name == "gpu-lost":
+                pairs = [(plain, ours) for plain, ours in pairs if not ends_in_panic(plain, ours or "")]
             if self.args.most_iso:
                 pairs = self.more_than_iso(seed, name, pairs)
             return describe_cases(seed, name, pairs, errors) or report, routed
@@ -167,6 +175,18 @@ def has_allowed_forms(plain, ours):
     same = FORM.sub("", plain) == FORM.sub("", ours)
     return same and all(int(form) & int(allowed) or (form, allowed) == there
                         for (form, allowed), there in zip(FORM.findall(ours), FORM.findall(plain)))
+
+
+def losing_work(seed):
+    """Of how many allocations, copies and launches the emulated device does not survive the last."""
+    return int(10 ** random.Random(seed).uniform(1, 3.7))
+
+
+def ends_in_panic(plain, ours):
+    """A case that needs what a lost device had alone says so, and all of it before that is the same."""
+    steps, wanted = ours.split("; "), plain.split("; ")
+    first = next((k for k, step in enumerate(steps) if PANIC.search(step)), None)
+    return first is not None and has_allowed_forms("; ".join(wanted[:first]), "; ".join(steps[:first]))
 
 
 def check_report(errors):
@@ -285,7 +305,7 @@ def verdict(args, summary):
         print(f"too many references failed: {lost} of {args.programs}")
         failed = True
     if args.min_routed:
-        for name in ("forced", "check", "eager", "defer", "replaced", "linked", "gpu", "gpu-eager", "gpu-check"):
+        for name in ("forced", "check", "eager", "defer", "replaced", "linked", "gpu", "gpu-eager", "gpu-check", "gpu-failing"):
             if name in summary.routed and summary.routed[name] < args.min_routed:
                 print(f"{name}: only {summary.routed[name]} products went to Tessera, expected {args.min_routed}")
                 failed = True
@@ -311,6 +331,7 @@ def parse_arguments():
     parser.add_argument("--iso", action="store_true", help="more objects are iso, and which are is printed and compared")
     parser.add_argument("--most-iso", type=int, default=0, help="lines that may differ in which objects are iso, and in nothing else")
     parser.add_argument("--most-forms", type=int, default=0, help="cases that may have another form of those that SuiteSparse's settings allow")
+    parser.add_argument("--fail-every", type=int, default=7, help="mode gpu-failing: as many allocations of the emulated device, one fails")
     parser.add_argument("--min-routed", type=int, default=0, help="fail unless so many products are routed, per mode")
     parser.add_argument("--blind", help="self-test: CHECK mode without the write hooks of functions of this prefix")
     parser.add_argument("--expect-difference", action="store_true", help="self-test: fail unless something is found")

@@ -499,6 +499,8 @@ cudaError_t check_launch(const void *kernel, dim3 grid, dim3 block, size_t share
         return cudaErrorInvalidConfiguration;
     if (shared > dynamic_shared_limit(kernel))
         return cudaErrorInvalidValue;
+    if (lost_by_this_work())
+        return cudaErrorIllegalAddress;
     /* After one that was refused nothing runs on what it did not write, until somebody has looked. */
     bool refused = launch_must_fail() || cudaPeekAtLastError() == cudaErrorLaunchOutOfResources;
     return refused ? cudaErrorLaunchOutOfResources : cudaSuccess;

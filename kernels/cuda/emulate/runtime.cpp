@@ -30,6 +30,9 @@ struct device_memory {
     size_t live, limit;
     long live_blocks, mallocs, launches;
     long fail_malloc, fail_launch; // counting down, 0: never
+    long fail_every;               // as many allocations, 0: none
+    long work, lost_at;            // allocations, copies and launches; at which the device is lost, 0: never
+    bool lost;
     std::map<std::pair<int, const void *>, int> dynamic_shared;
     int devices;
     bool ready;
@@ -61,10 +64,22 @@ void configure_memory()
     memory.limit = static_cast<size_t>(environment("TSR_EMULATE_MEMORY", 1L << 30));
     memory.fail_malloc = environment("TSR_EMULATE_FAIL_MALLOC", 0);
     memory.fail_launch = environment("TSR_EMULATE_FAIL_LAUNCH", 0);
+    memory.fail_every = environment("TSR_EMULATE_FAIL_EVERY", 0);
+    memory.lost_at = environment("TSR_EMULATE_LOST", 0);
     memory.devices = static_cast<int>(environment("TSR_EMULATE_DEVICES", 1));
 }
 
 bool counts_down(long *k) { return *k > 0 && --*k == 0; }
+
+/* Every call of the runtime that depends on the device fails from then on. */
+cudaError_t still_there() { return memory.lost ? report(cudaErrorIllegalAddress) : cudaSuccess; }
+
+bool malloc_must_fail()
+{
+    memory.mallocs++;
+    const bool one_of_many = memory.fail_every > 0 && memory.mallocs % memory.fail_every == 0;
+    return counts_down(&memory.fail_malloc) || one_of_many;
+}
 
 /* Of several devices: whole pages, which can be hidden. */
 size_t page() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
@@ -92,9 +107,10 @@ cudaError_t take(void **p, size_t bytes, bool pinned, int device)
     std::lock_guard<std::recursive_mutex> guard(device_lock);
     configure_memory();
     *p = nullptr;
+    if (lost_by_this_work())
+        return report(cudaErrorIllegalAddress);
     if (!pinned) {
-        memory.mallocs++;
-        if (counts_down(&memory.fail_malloc) || bytes > memory.limit || memory.live > memory.limit - bytes)
+        if (malloc_must_fail() || bytes > memory.limit || memory.live > memory.limit - bytes)
             return report(cudaErrorMemoryAllocation);
         if (!bytes)
             return cudaSuccess;
@@ -130,7 +146,7 @@ cudaError_t release(void *p, bool pinned)
     memset(p, 0xff, it->second.bytes); // for who still reads it
     memory.blocks.erase(it);
     free(p);
-    return cudaSuccess;
+    return still_there();
 }
 
 /* The device in whose memory all bytes are; -1: there is none. */
@@ -162,6 +178,8 @@ cudaError_t copy_2d(void *to, size_t to_pitch, const void *from, size_t from_pit
     if (width > to_pitch || width > from_pitch)
         return report(cudaErrorInvalidPitchValue);
     std::lock_guard<std::recursive_mutex> guard(device_lock);
+    if (lost_by_this_work())
+        return report(cudaErrorIllegalAddress);
     size_t to_bytes = (height - 1) * to_pitch + width, from_bytes = (height - 1) * from_pitch + width;
     bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
@@ -180,6 +198,8 @@ cudaError_t set_2d(void *p, size_t pitch, int value, size_t width, size_t height
     if (!width || !height)
         return cudaSuccess;
     std::lock_guard<std::recursive_mutex> guard(device_lock);
+    if (lost_by_this_work())
+        return report(cudaErrorIllegalAddress);
     cudaError_t error = check_side("memset", p, (height - 1) * pitch + width, true);
     if (error)
         return error;
@@ -243,6 +263,13 @@ void hide_other_devices(bool hidden)
     for (const auto &b : memory.blocks)
         if (memory.devices > 1 && !b.second.pinned && b.second.device != current_device)
             mprotect(reinterpret_cast<void *>(b.first), whole(b.second.bytes + canary), hidden ? PROT_NONE : PROT_READ | PROT_WRITE);
+}
+
+bool lost_by_this_work()
+{
+    configure_memory();
+    memory.lost |= memory.lost_at > 0 && ++memory.work >= memory.lost_at;
+    return memory.lost;
 }
 
 bool launch_must_fail()
@@ -348,7 +375,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
             *value = a.value;
     return cudaSuccess;
 }
-cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+cudaError_t cudaDeviceSynchronize() { return still_there(); }
 cudaError_t cudaDeviceReset() { return cudaSuccess; }
 cudaError_t cudaDriverGetVersion(int *version)
 {
@@ -359,7 +386,7 @@ cudaError_t cudaRuntimeGetVersion(int *version) { return cudaDriverGetVersion(ve
 cudaError_t cudaGetLastError()
 {
     cudaError_t error = last_error;
-    last_error = cudaSuccess;
+    last_error = memory.lost ? error : cudaSuccess; // which nobody forgets
     return error;
 }
 cudaError_t cudaPeekAtLastError() { return last_error; }
@@ -373,6 +400,7 @@ const char *cudaGetErrorName(cudaError_t error)
     case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
     case cudaErrorInvalidResourceHandle: return "cudaErrorInvalidResourceHandle";
     case cudaErrorInvalidPitchValue: return "cudaErrorInvalidPitchValue";
+    case cudaErrorIllegalAddress: return "cudaErrorIllegalAddress";
     case cudaErrorLaunchOutOfResources: return "cudaErrorLaunchOutOfResources";
     default: return "an error that the emulator does not make";
     }
@@ -392,8 +420,8 @@ cudaError_t cudaFreeAsync(void *p, cudaStream_t) { return release(p, false); }
 cudaError_t cudaMallocHost(void **p, size_t bytes) { return take(p, bytes, true, 0); }
 cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned) { return take(p, bytes, true, 0); }
 cudaError_t cudaFreeHost(void *p) { return release(p, true); }
-cudaError_t cudaHostRegister(void *, size_t, unsigned) { return cudaSuccess; }
-cudaError_t cudaHostUnregister(void *) { return cudaSuccess; }
+cudaError_t cudaHostRegister(void *, size_t, unsigned) { return still_there(); }
+cudaError_t cudaHostUnregister(void *) { return still_there(); }
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
 {
     *pool = nullptr;
@@ -414,7 +442,7 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
     configure_memory();
     *total = memory.limit;
     *free_bytes = memory.limit - memory.live;
-    return cudaSuccess;
+    return still_there();
 }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *a, const void *p)
 {
@@ -455,7 +483,7 @@ cudaError_t cudaMemset2DAsync(void *p, size_t pitch, int value, size_t width, si
 cudaError_t cudaStreamCreate(cudaStream_t *stream)
 {
     *stream = new CUstream_st{current_device};
-    return cudaSuccess;
+    return still_there();
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) { return cudaStreamCreate(stream); }
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int) { return cudaStreamCreate(stream); }
@@ -464,13 +492,13 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
     delete stream;
     return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return still_there(); }
+cudaError_t cudaStreamQuery(cudaStream_t) { return still_there(); }
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return still_there(); }
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
     *event = new CUevent_st{current_device, {}};
-    return cudaSuccess;
+    return still_there();
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) { return cudaEventCreate(event); }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
@@ -478,14 +506,14 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     if (event->device != stream_device(stream))
         return report(cudaErrorInvalidResourceHandle);
     event->time = std::chrono::steady_clock::now();
-    return cudaSuccess;
+    return still_there();
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
-cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return still_there(); }
+cudaError_t cudaEventQuery(cudaEvent_t) { return still_there(); }
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
 {
     *ms = std::chrono::duration<float, std::milli>(to->time - from->time).count();
-    return cudaSuccess;
+    return still_there();
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
@@ -495,7 +523,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t function, void *data)
 {
     function(data);
-    return cudaSuccess;
+    return still_there();
 }
 
 // ---- Kernels ----

@@ -19,6 +19,8 @@ size_t dynamic_shared_limit(const void *kernel);
 void hide_other_devices(bool hidden);
 /* True if injection wants this launch to fail. */
 bool launch_must_fail();
+/* An allocation, a copy or a launch: is the device lost, by this one or before? */
+bool lost_by_this_work();
 
 /* Let others run until somebody calls wake_waiting(what). */
 void wait_for(const char *name, const void *what);
