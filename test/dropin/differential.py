@@ -74,7 +74,7 @@ class Runner:
         command = ["timeout", str(self.args.timeout), "env"]
         command += [f"{name}={value}" for name, value in extra.items()]
         command += [str(program), "--seed", str(seed), "--ops", str(self.args.ops)]
-        command += ["--large"] * self.args.large + ["--chains"] * self.args.chains + ["--iso"] * self.args.iso
+        command += ["--large"] * self.args.large + ["--chains"] * self.args.chains + ["--whole"] * self.args.whole + ["--iso"] * self.args.iso
         command += ["--finish"] * finish
         done = subprocess.run(command, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               errors="replace", check=False)
@@ -327,6 +327,7 @@ def parse_arguments():
     parser.add_argument("--timeout", type=int, default=60)
     parser.add_argument("--large", action="store_true", help="every program has large objects")
     parser.add_argument("--chains", action="store_true", help="only chains of calls over dense objects")
+    parser.add_argument("--whole", action="store_true", help="every program sorts, reshapes and serializes objects as well")
     parser.add_argument("--cases", action="store_true", help="the program is random_cases, whose lines stand for themselves")
     parser.add_argument("--iso", action="store_true", help="more objects are iso, and which are is printed and compared")
     parser.add_argument("--most-iso", type=int, default=0, help="lines that may differ in which objects are iso, and in nothing else")

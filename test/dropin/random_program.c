@@ -1,4 +1,5 @@
-/* A random GraphBLAS program: `random_program --seed S --ops K [--long] [--large] [--chains] [--iso]` prints one line per operation.
+/* A random GraphBLAS program: `random_program --seed S --ops K [--long] [--large] [--chains] [--whole] [--iso]` prints one line per
+ * operation.
  * Run plain and through Tessera it must print the same (differential.py).
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
@@ -13,6 +14,7 @@ typedef struct arguments {
     bool full; /* print entries, not only their hash */
     bool large;
     bool chains; /* nothing else */
+    bool whole;  /* also sorts, reshapes and the like (program/whole.c) */
     bool iso;
 } arguments;
 
@@ -61,6 +63,13 @@ static void *own_realloc(void *block, size_t size)
     return copy;
 }
 
+static void (*free_block)(void *) = free;
+
+void free_by_program(void *block)
+{
+    free_block(block);
+}
+
 /* ---- running ---- */
 
 static void (*const families[])(void) = {op_products,    op_products, op_products, op_products,   op_products,
@@ -84,6 +93,7 @@ static void start(const arguments *a)
     GrB_Mode mode = a->seed % 6 == 5 ? GrB_BLOCKING : GrB_NONBLOCKING;
     bool own = a->seed % 5 == 1;
     GrB_Info info = own ? GxB_init(mode, own_malloc, own_calloc, own_realloc, own_free) : GrB_init(mode);
+    if (own) free_block = own_free;
     report_text("init", info);
     GxB_Global_Option_set(GxB_NTHREADS, 2);
     GxB_Global_Option_set(GxB_CHUNK, a->seed % 2 ? 64.0 : 65536.0);
@@ -99,7 +109,11 @@ static void run(const arguments *a)
     start(a);
     operators_init();
     pool_init(a->large || a->seed % 8 == 7, a->seed % 4 == 3);
-    for (int k = 0; k < a->ops; k++) (a->chains ? op_chains : one_operation)();
+    for (int k = 0; k < a->ops; k++) {
+        const bool whole = a->whole && rng_chance(20);
+        (a->chains ? op_chains : whole ? op_whole : one_operation)();
+        if (whole) pool_release();
+    }
     report_pool();
     pool_free();
     operators_free();
@@ -113,6 +127,7 @@ static bool parse(int argc, char **argv, arguments *a)
         if (!strcmp(argv[i], "--long")) a->full = true;
         else if (!strcmp(argv[i], "--large")) a->large = true;
         else if (!strcmp(argv[i], "--chains")) a->chains = true;
+        else if (!strcmp(argv[i], "--whole")) a->whole = true;
         else if (!strcmp(argv[i], "--iso")) a->iso = true;
         else if (i + 1 == argc) return false;
         else if (!strcmp(argv[i], "--seed")) a->seed = strtoull(argv[++i], NULL, 0);
@@ -126,7 +141,7 @@ int main(int argc, char **argv)
 {
     arguments a = {.seed = 1, .ops = 100};
     if (!parse(argc, argv, &a)) {
-        fprintf(stderr, "usage: random_program [--seed S] [--ops K] [--long] [--large] [--chains] [--iso]\n");
+        fprintf(stderr, "usage: random_program [--seed S] [--ops K] [--long] [--large] [--chains] [--whole] [--iso]\n");
         return 2;
     }
     run(&a);

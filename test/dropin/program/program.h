@@ -183,6 +183,9 @@ uint64_t digest_matrix(GrB_Matrix A, int type, int nrows, int ncols, bool values
 uint64_t digest_vector(GrB_Vector u, int type, bool values);
 void report_pool(void);
 
+/* ---- the program (random_program.c) ---- */
+void free_by_program(void *block); /* what GraphBLAS allocated for the program */
+
 /* ---- families of operations ---- */
 void op_products(void);   /* products.c */
 void op_any_products(void);
@@ -194,6 +197,7 @@ void op_extract(void);
 void op_mutate(void);     /* mutate.c */
 void op_options(void);
 void op_transfer(void);   /* transfer.c */
+void op_whole(void);      /* whole.c */
 void op_iterate(void);    /* iterate.c */
 void op_errors(void);     /* errors.c */
 void op_nested(void);
