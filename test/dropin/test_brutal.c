@@ -462,6 +462,36 @@ static GrB_Info push_vector(GrB_Vector w, GrB_Vector u, const scene *s)
     return GrB_vxm(w, NULL, NULL, GrB_MIN_PLUS_SEMIRING_FP64, u, s->A, NULL);
 }
 
+/* From the end on, what is there as well. */
+static GrB_Info scatter_vector(GrB_Vector w, GrB_Vector u, const scene *s)
+{
+    GrB_Index places[K_INNER], n;
+    GrB_Info info = GrB_Vector_size(&n, w);
+    (void)s;
+    for (GrB_Index k = 0; k < K_INNER; k++) places[k] = K_INNER - 1 - k;
+    if (info == GrB_SUCCESS) info = GrB_Vector_resize(w, K_INNER);
+    if (info == GrB_SUCCESS) info = GrB_Vector_assign_FP64(w, NULL, NULL, 2, GrB_ALL, K_INNER, NULL);
+    if (info == GrB_SUCCESS) info = GrB_Vector_assign(w, NULL, GrB_PLUS_FP64, u, places, K_INNER, NULL);
+    return info == GrB_SUCCESS ? GrB_Vector_resize(w, n) : info;
+}
+
+static GrB_Info add_few(GrB_Vector w, GrB_Vector u, const scene *s)
+{
+    GrB_Info info = GrB_vxm(w, NULL, NULL, GrB_MIN_PLUS_SEMIRING_FP64, u, s->A, NULL);
+    if (info == GrB_SUCCESS) info = GrB_Vector_apply_BinaryOp2nd_FP64(w, NULL, NULL, GrB_PLUS_FP64, w, 1, NULL);
+    return info == GrB_SUCCESS ? GrB_Vector_eWiseAdd_BinaryOp(w, w, GrB_MIN_FP64, GrB_PLUS_FP64, w, w, GrB_DESC_S) : info;
+}
+
+static GrB_Info scatter(GrB_Matrix C, const scene *s)
+{
+    return run_vectors(C, s, scatter_vector);
+}
+
+static GrB_Info add(GrB_Matrix C, const scene *s)
+{
+    return run_vectors(C, s, add_few);
+}
+
 static GrB_Info gather(GrB_Matrix C, const scene *s)
 {
     return run_vectors(C, s, gather_vector);
@@ -491,6 +521,48 @@ static void test_few_entries(void **state)
 {
     (void)state;
     with_vectors(push, 20);
+}
+
+static void test_scattered(void **state)
+{
+    (void)state;
+    with_vectors(scatter, 100);
+}
+
+static void test_few_steps(void **state)
+{
+    (void)state;
+    with_vectors(add, 20);
+}
+
+/* Each tuple often, so that there are enough for our kernel; they are not in order. */
+static GrB_Info build(GrB_Matrix C, const scene *s)
+{
+    enum { MOST = M_ROWS * K_INNER, TIMES = 8 };
+    static GrB_Index i[MOST * TIMES], j[MOST * TIMES];
+    static double x[MOST * TIMES];
+    GrB_Index n = MOST;
+    GrB_Info info = GrB_Matrix_extractTuples_FP64(i, j, x, &n, s->A);
+    for (GrB_Index k = 0; k < n; k++) i[k] = M_ROWS - 1 - i[k];
+    for (GrB_Index k = n; k < n * TIMES; k++) {
+        i[k] = i[k - n];
+        j[k] = j[k - n];
+        x[k] = x[k - n];
+    }
+    GrB_Matrix fresh = NULL;
+    if (info == GrB_SUCCESS) info = GrB_Matrix_new(&fresh, GrB_FP64, M_ROWS, K_INNER);
+    if (info == GrB_SUCCESS) info = GrB_Matrix_build_FP64(fresh, i, j, x, n * TIMES, GrB_PLUS_FP64);
+    if (info == GrB_SUCCESS) info = GrB_Matrix_assign(C, NULL, NULL, fresh, GrB_ALL, M_ROWS, GrB_ALL, K_INNER, NULL);
+    GrB_Matrix_free(&fresh);
+    return info;
+}
+
+static void test_built(void **state)
+{
+    (void)state;
+    scene s = sparse_scene(GrB_FP64, M_ROWS, K_INNER);
+    s.run = build;
+    brutal(&s);
 }
 
 static int start(void **state)
@@ -528,6 +600,8 @@ int main(void)
         cmocka_unit_test(test_sparse_times_sparse), cmocka_unit_test(test_full_times_full),
         cmocka_unit_test(test_selected_from_lists), cmocka_unit_test(test_extracted),
         cmocka_unit_test(test_gathered),     cmocka_unit_test(test_few_entries),
+        cmocka_unit_test(test_scattered),    cmocka_unit_test(test_few_steps),
+        cmocka_unit_test(test_built),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }
