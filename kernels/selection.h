@@ -8,9 +8,13 @@
 
 /* ---- selection ---- */
 
+/* z: a bool, written; x: the entry's value, cast where its type is another; i and j: its row and its column; y: the thunk. */
+typedef void tsr_index_function(void *z, const void *x, uint64_t i, uint64_t j, const void *y);
+
 /* Entries of `a`, compressed, that stay.  By value, `a` not iso: those with   x <keep> thunk   in a's type; keep is one of
  * EQ, NE, GT, GE, LT, LE.  By place, `a` sorted: those with   index <keep> slope * name of their vector + bound;   keep is one of
- * EQ, NE, GE, LT, and nothing overflows. */
+ * EQ, NE, GE, LT, and nothing overflows.  By a function: those of which it says true, called once for each entry, in any order, by several
+ * threads at once. */
 typedef struct tsr_selection {
     tsr_view a;
     tsr_ewise_op keep;
@@ -18,6 +22,8 @@ typedef struct tsr_selection {
     bool placed;    /* by place */
     int slope;      /* -1, 0, 1 */
     int64_t bound;
+    tsr_index_function *function; /* NULL: not by one */
+    tsr_type x_type; /* that it takes: values are cast to it */
     bool narrow;    /* the result's indices have 32 bits */
     int nthreads;
     uint64_t *kept; /* a bit for every entry; of the kernel: made by _count, freed by _end */

@@ -18,10 +18,24 @@ static bool keeps_place(const tsr_selection *s, int64_t v, int64_t entry)
     }
 }
 
+static bool function_keeps(const tsr_selection *s, int64_t v, int64_t entry)
+{
+    const tsr_view *a = &s->a;
+    const uint64_t index = (uint64_t)tsr_offset(a->i, a->index_size == 4, entry), name = (uint64_t)(a->h ? a->h[v] : v);
+    const char *x = (const char *)a->x + (a->iso ? 0 : (size_t)entry * tsr_type_size(a->type));
+    uint64_t cast;
+    bool keeps = false;
+    tsr_cast_values(&cast, s->x_type, x, a->type, 1, 1);
+    s->function(&keeps, &cast, a->by_col ? index : name, a->by_col ? name : index, &s->thunk);
+    return keeps;
+}
+
 bool tsr_ref_keeps(const tsr_selection *s, int64_t v, int64_t entry)
 {
     if (s->placed)
         return keeps_place(s, v, entry);
+    if (s->function)
+        return function_keeps(s, v, entry);
     const tsr_view *a = &s->a;
     const tsr_value x = tsr_value_load(a->type, a->x, entry), y = tsr_value_load(a->type, &s->thunk, 0);
     return tsr_ref_operator(s->keep, a->type, x, y).bits != 0;

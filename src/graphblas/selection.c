@@ -7,6 +7,7 @@
 #include "src/engine/sparse/selection.h"
 #include "src/graphblas/handover/contents.h"
 #include "src/graphblas/intercept/hooks.h"
+#include "src/graphblas/match/own_operators.h"
 #include "src/graphblas/product.h"
 #include "src/policy/price/selection.h"
 #include "src/runtime/backends.h"
@@ -37,6 +38,18 @@ static bool by_value(tsr_selection *s, GrB_IndexUnaryOp op, const tsr_argument *
     return tsr_match_select(&s->keep, &s->a.type, op) && tsr_argument_scalar(&s->thunk, s->a.type, y);
 }
 
+/* The program's own function. */
+static bool by_function(tsr_selection *s, GrB_IndexUnaryOp op, const tsr_argument *y)
+{
+    tsr_own_operator made;
+    tsr_type z, type;
+    if (!tsr_own_find(&made, op) || !tsr_match_type(&z, made.z) || z != TSR_BOOL || !tsr_match_type(&s->x_type, made.x) ||
+        !tsr_match_type(&type, made.y) || !tsr_argument_scalar(&s->thunk, type, y))
+        return false;
+    s->function = (tsr_index_function *)made.function;
+    return true;
+}
+
 static bool by_place(tsr_call *call, GrB_IndexUnaryOp op, const tsr_argument *y)
 {
     tsr_type type;
@@ -49,7 +62,8 @@ bool tsr_try_select_sparse(GrB_Info *info, const tsr_output *out, GrB_IndexUnary
     tsr_call call = call_of(out, A, &tsr_select_operation);
     if (!tsr_match_held_sparse(A) || !out->C || !allowed() || !tsr_has_entries(A, TSR_SELECT_LEAST) || tsr_match_descriptor(&call.mod, out->desc) || call.mod.tran0)
         return false;
-    return (by_value(&call.of.selection, op, &y) || by_place(&call, op, &y)) && tsr_run_call(info, &call);
+    return (by_value(&call.of.selection, op, &y) || by_place(&call, op, &y) || by_function(&call.of.selection, op, &y)) &&
+           tsr_run_call(info, &call);
 }
 
 /* ---- what is made again ---- */

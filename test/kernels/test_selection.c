@@ -108,8 +108,26 @@ static void draw_places(rng *r, tsr_selection *s)
     s->bound = rng_chance(r, 20) ? far[rng_below(r, 8)] : rng_below(r, 2 * s->a.vlen) - s->a.vlen / 2 + (s->slope < 0 ? s->a.nvec : 0);
 }
 
+/* By the first byte of the value and of the thunk, and by the place. */
+static void by_all(void *z, const void *x, uint64_t i, uint64_t j, const void *y)
+{
+    *(bool *)z = (*(const unsigned char *)x + *(const unsigned char *)y + 3 * i + j) % 4 < 2;
+}
+
+static void draw_function(rng *r, tsr_selection *s)
+{
+    s->function = by_all;
+    s->x_type = rng_chance(r, 50) ? s->a.type : (tsr_type)rng_below(r, TSR_TYPE_COUNT);
+    s->thunk = (uint64_t)rng_below(r, 100);
+}
+
 static void draw_rule(rng *r, tsr_selection *s)
 {
+    s->a.by_col = rng_chance(r, 50);
+    if (rng_chance(r, 25)) {
+        draw_function(r, s);
+        return;
+    }
     if (s->a.iso || rng_chance(r, 60)) {
         draw_places(r, s);
         return;

@@ -1,4 +1,4 @@
-/* Selection by value: a bit for every entry, counted by vector, then the entries with one.
+/* Selection by value or by a function: a bit for every entry, counted by vector, then the entries with one.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +44,69 @@ static void compare_block(const selecting *w, int64_t first, int64_t n)
     w->loops.operate(w->s->keep, a->type, (const char *)a->x + (size_t)first * w->size, w->thunks, flags, n);
     for (int64_t k = 0; k < n; k += WORD)
         w->s->kept[(first + k) / WORD] = bits_of(flags + k);
+}
+
+/* The values of a block in the type that the function takes. */
+typedef struct block_values {
+    const char *x;   /* of entry `first` */
+    int64_t first;
+    size_t step;     /* bytes; 0: one value */
+    uint64_t cast[BLOCK];
+} block_values;
+
+static void take_values(block_values *values, const selecting *w, int64_t first, int64_t n)
+{
+    const tsr_selection *s = w->s;
+    const tsr_view *a = &s->a;
+    values->first = first;
+    values->step = a->iso ? 0 : tsr_type_size(s->x_type);
+    values->x = (const char *)a->x + (a->iso ? 0 : (size_t)first * w->size);
+    if (s->x_type == a->type)
+        return;
+    tsr_cast_values(values->cast, s->x_type, values->x, a->type, a->iso ? 1 : n, 1);
+    values->x = (const char *)values->cast;
+}
+
+/* Entries [from, to) of stored vector v; their words are this thread's. */
+static void ask_vector(const selecting *w, const block_values *values, int64_t v, int64_t from, int64_t to)
+{
+    const tsr_selection *s = w->s;
+    const uint64_t name = (uint64_t)(s->a.h ? s->a.h[v] : v);
+    const char *x = values->x + (size_t)(from - values->first) * values->step;
+    const bool narrow = s->a.index_size == 4, by_col = s->a.by_col;
+    uint64_t word = 0; /* added to the list when it ends: a sum in memory would wait for each answer */
+    for (int64_t e = from; e < to; e++, x += values->step) {
+        const uint64_t index = (uint64_t)tsr_offset(s->a.i, narrow, e);
+        bool stays = false;
+        s->function(&stays, x, by_col ? index : name, by_col ? name : index, &s->thunk);
+        word |= (uint64_t)stays << e % WORD;
+        if (e % WORD == WORD - 1 || e + 1 == to) {
+            s->kept[e / WORD] |= word;
+            word = 0;
+        }
+    }
+}
+
+/* A vector may go on in the next block. */
+static void ask_block(const selecting *w, int64_t *v, int64_t from, int64_t to)
+{
+    block_values values;
+    take_values(&values, w, from, to - from);
+    memset(w->s->kept + from / WORD, 0, BLOCK / 8);
+    while (from < to) {
+        const int64_t end = tsr_view_start(&w->s->a, *v + 1), last = end < to ? end : to;
+        ask_vector(w, &values, *v, from, last);
+        *v += last == end;
+        from = last;
+    }
+}
+
+static void ask_blocks(const selecting *w, int64_t first, int64_t last)
+{
+    const tsr_view *a = &w->s->a;
+    int64_t v = tsr_vector_of(tsr_offsets_of(a), a->nvec, first * BLOCK);
+    for (int64_t block = first; block < last; block++)
+        ask_block(w, &v, block * BLOCK, (block + 1) * BLOCK < a->nvals ? (block + 1) * BLOCK : a->nvals);
 }
 
 static void compare_blocks(const selecting *w, int64_t first, int64_t last)
@@ -97,7 +160,10 @@ static void compare_and_count(void *context, int64_t first, int64_t last)
 {
     const selecting *w = context;
     const int64_t n = w->s->a.nvals;
-    compare_blocks(w, first, last);
+    if (w->s->function)
+        ask_blocks(w, first, last);
+    else
+        compare_blocks(w, first, last);
     count_entries(w, first * BLOCK, last * BLOCK < n ? last * BLOCK : n);
 }
 

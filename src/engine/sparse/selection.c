@@ -159,6 +159,11 @@ static const char *resolve_places(tsr_call *call)
     return place_bound(s, &call->update.place) ? NULL : "whole vectors stay or go";
 }
 
+static const char *resolve_function(const tsr_selection *s)
+{
+    return tsr_is_compressed(&s->a) && s->a.x ? NULL : "A is dense";
+}
+
 /* By the value in A's own type; of one value all or nothing stays, and of booleans SuiteSparse makes several special cases. */
 static const char *resolve_values(const tsr_selection *s, tsr_type type)
 {
@@ -176,7 +181,7 @@ static const char *resolve_selection(tsr_call *call)
     s->a = call->a.view;
     s->placed = call->update.placed;
     s->nthreads = call->mod.nthreads;
-    why = s->placed ? resolve_places(call) : resolve_values(s, type);
+    why = s->placed ? resolve_places(call) : s->function ? resolve_function(s) : resolve_values(s, type);
     if (why)
         return why;
     if (!shape_fits(call, vectors_of(&s->a), s->a.vlen))
@@ -196,7 +201,7 @@ static bool reserve_selection(tsr_call *call)
 static const void *one_value(const tsr_selection *s, uint64_t *kept)
 {
     const tsr_ewise step = {.op = s->keep, .type = s->a.type};
-    if (s->placed)
+    if (s->placed || s->function)
         return s->a.iso ? s->a.x : NULL;
     return tsr_elementwise_selects_one(kept, &step, s->thunk) ? kept : NULL;
 }

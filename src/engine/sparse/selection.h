@@ -5,8 +5,8 @@
 
 #include "src/engine/call/call.h"
 
-/* C<M> accum= the entries of sparse A that compare with of.selection.thunk (keep and the thunk's `type` are set), or those that
- * update.place keeps (update.placed). */
+/* C<M> accum= the entries of sparse A that compare with of.selection.thunk (keep and a.type, the thunk's, are set), those that
+ * update.place keeps (update.placed), or those that of.selection.function does. */
 extern const tsr_operation tsr_select_operation;
 
 /* C<M> accum= A (I, J): of.extraction has both lists, in the order of A's vectors as it is held, transposed or not. */

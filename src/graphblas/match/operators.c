@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "src/graphblas/match/operators.h"
+#include "src/graphblas/match/own_operators.h"
 
 #include <string.h>
 
@@ -34,6 +35,7 @@ void tsr_memo_keep(tsr_memo memo, const void *handle, unsigned fact)
 void tsr_memo_forget(const void *handle)
 {
     unsigned unused;
+    tsr_own_forget(handle);
     for (int memo = 0; memo < TSR_MEMO_COUNT; memo++)
         if (tsr_memo_find(&unused, (tsr_memo)memo, handle))
             __atomic_store_n(memo_slot((tsr_memo)memo, handle), 0, __ATOMIC_RELAXED);

@@ -159,17 +159,17 @@ static case_object *call_apply(one_case *c, GrB_Info *info)
 static case_object *call_select(one_case *c, GrB_Info *info)
 {
     case_output o = {0};
-    bool by_value;
+    bool by_value = false;
     any_value y = {.i = 0};
     const bool vector = rng_chance(30);
     const int64_t m = case_size(c), n = case_size(c);
-    const int drawn = case_type(c), which = rng_below(10);
+    const int drawn = case_type(c), which = rng_below(12);
     printf("; select %d.t%d", which, drawn);
     case_draw_flags(&o);
     const case_object *A = case_turned(c, vector, o.t0, m, n);
     if (!A || !case_draw_output(&o, c, vector, m, n, ANY_LEVEL)) return NULL;
     const int type = case_type_to_select(A, drawn);
-    const GrB_IndexUnaryOp op = select_op(which, type, &by_value);
+    const GrB_IndexUnaryOp op = which >= 10 ? user_select_op() : select_op(which, type, &by_value);
     value_put(by_value ? type : T_INT64, &y, 0, rng_below(4));
     const int of = by_value ? type : T_INT64;
     case_keep_settings(&o);

@@ -35,7 +35,9 @@ KEEPS_CONTENTS = re.compile(
 # ... where only the first argument keeps them: GrB_Matrix_get_Scalar (A, value, field) writes its second.
 KEEPS_FIRST = re.compile(r'^G[rx]B_(Matrix|Vector|Scalar)_get_(Scalar|String|INT32|SIZE|VOID)$|_Option_get(_\w+)?$')
 
-# What was known of an operator or a descriptor.
+# What was known of an operator or a descriptor ends with these calls.
+REMEMBERED = {'GrB_BinaryOp', 'GrB_IndexUnaryOp', 'GrB_Semiring', 'GrB_Descriptor'}
+MAKES = re.compile(r'^G[rx]B_IndexUnaryOp_new(_arena)?$')
 ENDS = re.compile(r'_free$|_set(_\w+)?$')
 
 FREES = re.compile(r'^G[rx]B_(Matrix|Vector|Scalar)_free$')
@@ -152,9 +154,9 @@ def tells_allocator(prototype):
 
 
 def outdates(prototype):
-    """Number of the argument that is a semiring or a descriptor which the call frees or sets, or None."""
+    """Number of the argument that is an operator, a semiring or a descriptor which the call frees or sets, or None."""
     for number, p in enumerate(prototype.parameters):
-        if p.base in ('GrB_Semiring', 'GrB_Descriptor') and not p.const and ENDS.search(prototype.name):
+        if p.base in REMEMBERED and not p.const and ENDS.search(prototype.name):
             return number
     return None
 

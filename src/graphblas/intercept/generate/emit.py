@@ -10,7 +10,7 @@ import steps
 
 NOTE = '/* %s Made by src/graphblas/intercept/generate from src/graphblas/declarations.\n * SPDX-License-Identifier: Apache-2.0 */\n'
 INCLUDES = '#include <stdarg.h>\n\n#include "src/graphblas/intercept/memory/block_cache.h"\n#include "src/graphblas/intercept/door.h"\n' \
-           '#include "src/graphblas/intercept/hooks.h"\n#include "src/graphblas/intercept/memory/pins.h"\n#include "src/graphblas/build.h"\n#include "src/graphblas/elementwise.h"\n#include "src/graphblas/selection.h"\n'
+           '#include "src/graphblas/intercept/hooks.h"\n#include "src/graphblas/intercept/memory/pins.h"\n#include "src/graphblas/build.h"\n#include "src/graphblas/elementwise.h"\n#include "src/graphblas/match/own_operators.h"\n#include "src/graphblas/selection.h"\n'
 
 # Wrappers written by hand: what they call instead of the real function.
 BY_HAND = {'GrB_init': 'tsr_state_init', 'GxB_init': 'tsr_state_init_with', 'GrB_finalize': 'tsr_state_finalize',
@@ -203,6 +203,13 @@ def _forgets(prototype):
     return ['tsr_memo_forget(%s);' % ('a%d ? *a%d : NULL' % (number, number) if prototype.parameters[number].stars else 'a%d' % number)]
 
 
+def _made_operator(prototype):
+    """Lines after the call: what the program gave for an operator of its own."""
+    if not roles_of.MAKES.match(prototype.name):
+        return []
+    return ['if (result == GrB_SUCCESS) {', '    tsr_own_keep(*a0, (tsr_own_operator){(void (*)(void))a1, a2, a3, a4});', '}']
+
+
 def _returns_threads(prototype):
     return ['TSR_RETURN_THREADS();'] if THREADS.match(prototype.name) else []
 
@@ -260,7 +267,7 @@ def _wrapper(prototype, roles):
         return _function(head, ['return %s(%s);' % (BY_HAND[prototype.name], _pass_on(prototype))])
     lines = _read_varargs(prototype) + _forgets(prototype) + _returns_threads(prototype)
     call = 'tsr_real.%s(%s)' % (prototype.name, _pass_on(prototype))
-    leaves = _handed_out(prototype)
+    leaves = _handed_out(prototype) + _made_operator(prototype)
     if prototype.name in BURBLES:
         told = ['if ((int) %s == (int) GxB_BURBLE) {' % BURBLES[prototype.name], '    tsr_burble_changed();', '}']
         return _function(head, lines + _real_call(prototype, False) + told + ['return result;'])

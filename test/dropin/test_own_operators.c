@@ -1,0 +1,204 @@
+/* Operators of the program's own functions: the same entries as SuiteSparse selects, and who has called the function.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "same.h"
+
+enum { ROWS = 60, COLUMNS = 90 };
+
+static uint64_t calls; /* of the functions below; in tests of one thread */
+
+static void by_place_and_value(void *z, const void *x, GrB_Index i, GrB_Index j, const void *y)
+{
+    calls++;
+    *(bool *)z = *(const double *)x > 1000 && (2 * i + j + (GrB_Index)*(const int32_t *)y) % 3 != 0;
+}
+
+static void by_thunk(void *z, const void *x, GrB_Index i, GrB_Index j, const void *y)
+{
+    (void)i, (void)j;
+    *(bool *)z = *(const double *)x < *(const double *)y;
+}
+
+static void gives_int8(void *z, const void *x, GrB_Index i, GrB_Index j, const void *y)
+{
+    (void)y;
+    *(int8_t *)z = (int8_t)(*(const double *)x > 2000) + (int8_t)(i < j);
+}
+
+static void of_int64(void *z, const void *x, GrB_Index i, GrB_Index j, const void *y)
+{
+    *(bool *)z = *(const int64_t *)x + (int64_t)i > (int64_t)j + *(const int64_t *)y;
+}
+
+static GrB_Matrix make(int32_t format, int32_t sparsity, bool iso)
+{
+    GrB_Matrix A;
+    ok(GrB_Matrix_new(&A, GrB_FP64, ROWS, COLUMNS));
+    ok(GxB_Matrix_Option_set(A, GxB_FORMAT, format));
+    ok(GxB_Matrix_Option_set(A, GxB_SPARSITY_CONTROL, sparsity));
+    for (GrB_Index i = 0; i < ROWS; i++)
+        for (GrB_Index j = 0; j < COLUMNS; j++) {
+            if (i % 11 != 5 && j % 13 != 7 && draw(10) < 8)
+                ok(GrB_Matrix_setElement_FP64(A, iso ? 3000 : (double)(i * COLUMNS + j), i, j));
+        }
+    ok(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    return A;
+}
+
+typedef GrB_Info select_function(GrB_Matrix, GrB_Matrix, GrB_BinaryOp, GrB_IndexUnaryOp, GrB_Matrix, int32_t, GrB_Descriptor);
+
+static select_function *of_real(void)
+{
+    return (select_function *)(uintptr_t)of_suitesparse("GrB_Matrix_select_INT32");
+}
+
+static int selected_here(void)
+{
+    return traced("\"route\":\"cpu:select");
+}
+
+/* The thunk is cast from INT32 to what the function takes.  True: computed here. */
+static bool check(GrB_IndexUnaryOp op, GrB_Matrix A, int32_t thunk)
+{
+    GrB_Matrix want, got;
+    const int before = selected_here();
+    ok(GrB_Matrix_new(&want, GrB_FP64, ROWS, COLUMNS));
+    ok(GrB_Matrix_new(&got, GrB_FP64, ROWS, COLUMNS));
+    ok(of_real()(want, NULL, NULL, op, A, thunk, NULL));
+    ok(GrB_Matrix_select_INT32(got, NULL, NULL, op, A, thunk, NULL));
+    expect_same(want, got);
+    ok(GrB_Matrix_free(&want));
+    ok(GrB_Matrix_free(&got));
+    return selected_here() > before;
+}
+
+static GrB_IndexUnaryOp made_of(GxB_index_unary_function function, GrB_Type z, GrB_Type x, GrB_Type y)
+{
+    GrB_IndexUnaryOp op;
+    ok((GrB_IndexUnaryOp_new)(&op, function, z, x, y));
+    return op;
+}
+
+static void test_forms(void **state)
+{
+    static const int32_t sparsities[] = {GxB_SPARSE, GxB_HYPERSPARSE, GxB_BITMAP};
+    (void)state;
+    GrB_IndexUnaryOp first = made_of(by_place_and_value, GrB_BOOL, GrB_FP64, GrB_INT32), second = made_of(by_thunk, GrB_BOOL, GrB_FP64, GrB_FP64);
+    for (int k = 0; k < 12; k++) {
+        GrB_Matrix A = make(k & 1 ? GxB_BY_COL : GxB_BY_ROW, sparsities[k >> 2], k >> 1 & 1);
+        const bool sparse = sparsities[k >> 2] != GxB_BITMAP;
+        assert_int_equal(check(first, A, 7), sparse);
+        for (int32_t thunk = -1; thunk <= 5401; thunk += 2701)
+            assert_int_equal(check(second, A, thunk), sparse);
+        ok(GrB_Matrix_free(&A));
+    }
+    ok(GrB_IndexUnaryOp_free(&first));
+    ok(GrB_IndexUnaryOp_free(&second));
+}
+
+/* C is A, and the function is called once for each entry. */
+static void test_in_place(void **state)
+{
+    (void)state;
+    GrB_IndexUnaryOp op = made_of(by_place_and_value, GrB_BOOL, GrB_FP64, GrB_INT32);
+    GrB_Matrix A = make(GxB_BY_ROW, GxB_SPARSE, false), want;
+    GrB_Index entries;
+    ok(GrB_Matrix_nvals(&entries, A));
+    ok(GrB_Matrix_new(&want, GrB_FP64, ROWS, COLUMNS));
+    ok(GxB_Matrix_Option_set(want, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    ok(of_real()(want, NULL, NULL, op, A, -4, NULL));
+    GrB_Descriptor one;
+    ok(GrB_Descriptor_new(&one));
+    ok(GxB_Desc_set(one, GxB_NTHREADS, 1));
+    calls = 0;
+    ok(GrB_Matrix_select_INT32(A, NULL, NULL, op, A, -4, one));
+    assert_int_equal(calls, entries);
+    expect_same(want, A);
+    ok(GrB_Matrix_free(&A));
+    ok(GrB_Matrix_free(&want));
+    ok(GrB_Descriptor_free(&one));
+    ok(GrB_IndexUnaryOp_free(&op));
+}
+
+static void test_vectors(void **state)
+{
+    (void)state;
+    typedef GrB_Info function(GrB_Vector, GrB_Vector, GrB_BinaryOp, GrB_IndexUnaryOp, GrB_Vector, int32_t, GrB_Descriptor);
+    function *real = (function *)(uintptr_t)of_suitesparse("GrB_Vector_select_INT32");
+    GrB_IndexUnaryOp op = made_of(by_place_and_value, GrB_BOOL, GrB_FP64, GrB_INT32);
+    GrB_Vector u, want, got;
+    ok(GrB_Vector_new(&u, GrB_FP64, 90000));
+    ok(GrB_Vector_new(&want, GrB_FP64, 90000));
+    ok(GrB_Vector_new(&got, GrB_FP64, 90000));
+    for (GrB_Index k = 0; k < 3000; k++)
+        ok(GrB_Vector_setElement_FP64(u, (double)draw(4000), 30 * k + draw(30)));
+    const int before = selected_here();
+    ok(real(want, NULL, NULL, op, u, 1, NULL));
+    ok(GrB_Vector_select_INT32(got, NULL, NULL, op, u, 1, NULL));
+    assert_int_equal(selected_here(), before + 1);
+    expect_same((GrB_Matrix)want, (GrB_Matrix)got);
+    ok(GrB_Vector_free(&u));
+    ok(GrB_Vector_free(&want));
+    ok(GrB_Vector_free(&got));
+    ok(GrB_IndexUnaryOp_free(&op));
+}
+
+/* Values are cast; answers of other types SuiteSparse casts. */
+static void test_casts(void **state)
+{
+    (void)state;
+    GrB_IndexUnaryOp number = made_of(gives_int8, GrB_INT8, GrB_FP64, GrB_INT32), of_integers = made_of(of_int64, GrB_BOOL, GrB_INT64, GrB_INT64);
+    GrB_Matrix A = make(GxB_BY_ROW, GxB_SPARSE, false);
+    assert_false(check(number, A, 0));
+    assert_true(check(of_integers, A, 100));
+    ok(GrB_Matrix_free(&A));
+    ok(GrB_IndexUnaryOp_free(&number));
+    ok(GrB_IndexUnaryOp_free(&of_integers));
+}
+
+/* Without and with a value in the scalar. */
+static void test_scalar(void **state)
+{
+    (void)state;
+    GrB_IndexUnaryOp op = made_of(by_thunk, GrB_BOOL, GrB_FP64, GrB_FP64);
+    GrB_Matrix A = make(GxB_BY_COL, GxB_SPARSE, false), C;
+    GrB_Scalar y;
+    ok(GrB_Matrix_new(&C, GrB_FP64, ROWS, COLUMNS));
+    ok(GrB_Scalar_new(&y, GrB_INT16));
+    assert_int_equal(GrB_Matrix_select_Scalar(C, NULL, NULL, op, A, y, NULL), GrB_EMPTY_OBJECT);
+    ok(GrB_Scalar_setElement_INT16(y, 4));
+    ok(GrB_Matrix_select_Scalar(C, NULL, NULL, op, A, y, NULL));
+    GrB_Index entries;
+    ok(GrB_Matrix_nvals(&entries, C));
+    assert_true(entries > 0 && entries <= 4);
+    ok(GrB_Scalar_free(&y));
+    ok(GrB_Matrix_free(&A));
+    ok(GrB_Matrix_free(&C));
+    ok(GrB_IndexUnaryOp_free(&op));
+}
+
+/* Operators take the addresses of those that were freed; of more than are remembered the first go to SuiteSparse. */
+static void test_many(void **state)
+{
+    enum { MANY = 100 };
+    (void)state;
+    GrB_IndexUnaryOp ops[MANY];
+    GrB_Matrix A = make(GxB_BY_ROW, GxB_SPARSE, false);
+    for (int k = 0; k < MANY; k++) {
+        GrB_IndexUnaryOp gone = made_of(by_thunk, GrB_BOOL, GrB_FP64, GrB_FP64);
+        ok(GrB_IndexUnaryOp_free(&gone));
+        ops[k] = k % 2 ? made_of(by_place_and_value, GrB_BOOL, GrB_FP64, GrB_INT32) : made_of(gives_int8, GrB_INT8, GrB_FP64, GrB_INT32);
+    }
+    for (int k = 0; k < MANY; k++) {
+        const bool here = check(ops[k], A, k);
+        assert_true(k % 2 ? k < MANY - 64 || here : !here);
+        ok(GrB_IndexUnaryOp_free(&ops[k]));
+    }
+    ok(GrB_Matrix_free(&A));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms),   cmocka_unit_test(test_in_place), cmocka_unit_test(test_vectors),
+                                       cmocka_unit_test(test_casts),   cmocka_unit_test(test_scalar),   cmocka_unit_test(test_many)};
+    return cmocka_run_group_tests(tests, start_session, stop_session);
+}
