@@ -23,6 +23,7 @@ int tsr_parts(int64_t work, int64_t least_per_part, int nthreads);
 
 /* Threads of a pass over so many elements: one below TSR_THREAD_WORK for each of two, else as many as SuiteSparse takes. */
 int tsr_pass_threads(int64_t elements, int nthreads);
+#define TSR_CALL_PASSES 4 /* a call of the program's function for an element takes as long as so many passes */
 
 /* First item of part `part` of `nparts` equal parts of [0, n). */
 int64_t tsr_part_begin(int64_t n, int part, int nparts);

@@ -1,5 +1,6 @@
 /* GrB_mxm, GrB_mxv and GrB_vxm: what leaves at once; the engine gets the rest.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "src/graphblas/function_product.h"
 #include "src/graphblas/product.h"
 #include "src/graphblas/push_product.h"
 
@@ -65,7 +66,7 @@ static bool try_call(GrB_Info *info, tsr_arguments *call)
     if (tsr_product_is_observed(&frontier, call))
         return forward_push(info, call, &frontier, why ? why : "sparse vector");
     if (why)
-        return forward(info, call, why);
+        return tsr_try_function_product(info, call) || forward(info, call, why);
     tsr_quiet_begin();
     const bool done = try_quietly(info, call);
     tsr_quiet_end();

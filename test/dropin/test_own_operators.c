@@ -1,4 +1,4 @@
-/* Operators of the program's own functions: the same entries as SuiteSparse selects, and who has called the function.
+/* Operators of the program's own functions: the same entries as SuiteSparse selects and sums up, and who has called the function.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "same.h"
 
@@ -196,9 +196,145 @@ static void test_many(void **state)
     ok(GrB_Matrix_free(&A));
 }
 
+/* ---- products ---- */
+
+enum { N = 300 };
+
+static void multiply(void *z, const void *x, const void *y)
+{
+    *(double *)z = 3 * *(const double *)x - *(const double *)y;
+}
+
+static void to_int32(void *z, const void *x, const void *y)
+{
+    *(int32_t *)z = (int32_t)(*(const double *)x - 2 * *(const double *)y);
+}
+
+/* Every third row has no entries. */
+static GrB_Matrix make_square(int32_t format)
+{
+    GrB_Matrix A;
+    ok(GrB_Matrix_new(&A, GrB_FP64, N, N));
+    ok(GxB_Matrix_Option_set(A, GxB_FORMAT, format));
+    for (GrB_Index k = 0; k < 5000; k++)
+        ok(GrB_Matrix_setElement_FP64(A, (double)draw(9), draw(N / 3) * 3, draw(N / 3) * 3 + 1));
+    ok(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    return A;
+}
+
+static GrB_Vector make_full(GrB_Index count)
+{
+    GrB_Vector u;
+    ok(GrB_Vector_new(&u, GrB_FP64, N));
+    for (GrB_Index k = 0; k < count; k++)
+        ok(GrB_Vector_setElement_FP64(u, (double)draw(9), k));
+    ok(GrB_Vector_wait(u, GrB_MATERIALIZE));
+    return u;
+}
+
+static int multiplied_here(void)
+{
+    return traced("\"route\":\"cpu:spmv-function");
+}
+
+typedef struct product {
+    GrB_Type type; /* of w */
+    GrB_Vector mask;
+    GrB_BinaryOp accum;
+    GrB_Semiring semiring;
+    GrB_Matrix A;
+    GrB_Vector u;
+    GrB_Descriptor desc;
+    bool vxm, fresh; /* fresh: w is empty */
+} product;
+
+typedef GrB_Info mxv_function(GrB_Vector, GrB_Vector, GrB_BinaryOp, GrB_Semiring, GrB_Matrix, GrB_Vector, GrB_Descriptor);
+typedef GrB_Info vxm_function(GrB_Vector, GrB_Vector, GrB_BinaryOp, GrB_Semiring, GrB_Vector, GrB_Matrix, GrB_Descriptor);
+
+static void run_product(const product *p, GrB_Vector w, mxv_function *mxv, vxm_function *vxm)
+{
+    if (p->vxm)
+        ok(vxm(w, p->mask, p->accum, p->semiring, p->u, p->A, p->desc));
+    else
+        ok(mxv(w, p->mask, p->accum, p->semiring, p->A, p->u, p->desc));
+}
+
+/* True: computed here. */
+static bool check_product(const product *p)
+{
+    GrB_Vector want, got;
+    const int before = multiplied_here();
+    ok(GrB_Vector_new(&want, p->type, N));
+    for (GrB_Index k = 0; !p->fresh && k < N; k++)
+        ok(GrB_Vector_setElement_FP64(want, (double)draw(50), k));
+    ok(GrB_Vector_dup(&got, want));
+    run_product(p, want, (mxv_function *)(uintptr_t)of_suitesparse("GrB_mxv"), (vxm_function *)(uintptr_t)of_suitesparse("GrB_vxm"));
+    run_product(p, got, GrB_mxv, GrB_vxm);
+    expect_same((GrB_Matrix)want, (GrB_Matrix)got);
+    ok(GrB_Vector_free(&want));
+    ok(GrB_Vector_free(&got));
+    return multiplied_here() > before;
+}
+
+/* Rows are summed up where they lie; the other way round it is SuiteSparse's. */
+static void test_products(void **state)
+{
+    (void)state;
+    GrB_BinaryOp op;
+    GrB_Semiring semirings[2];
+    ok((GrB_BinaryOp_new)(&op, multiply, GrB_FP64, GrB_FP64, GrB_FP64));
+    ok(GrB_Semiring_new(&semirings[0], GrB_MIN_MONOID_FP64, op));
+    ok(GrB_Semiring_new(&semirings[1], GrB_PLUS_MONOID_FP64, op));
+    GrB_Vector u = make_full(N);
+    for (int k = 0; k < 64; k++) {
+        GrB_Matrix A = make_square(k & 1 ? GxB_BY_COL : GxB_BY_ROW);
+        const product p = {.type = k & 16 ? GrB_FP32 : GrB_FP64, .semiring = semirings[k >> 2 & 1], .A = A, .u = u, .vxm = k & 2,
+                           .accum = k & 8 ? GrB_MIN_FP64 : NULL, .fresh = k & 32};
+        assert_int_equal(check_product(&p), (k & 1) == (k >> 1 & 1));
+        product turned = p;
+        turned.desc = k & 2 ? GrB_DESC_T1 : GrB_DESC_T0;
+        assert_int_equal(check_product(&turned), (k & 1) != (k >> 1 & 1));
+        ok(GrB_Matrix_free(&A));
+    }
+    ok(GrB_Vector_free(&u));
+    for (int k = 0; k < 2; k++)
+        ok(GrB_Semiring_free(&semirings[k]));
+    ok(GrB_BinaryOp_free(&op));
+}
+
+/* Products of another type than the operands'; vectors and masks that are not taken. */
+static void test_other_products(void **state)
+{
+    (void)state;
+    GrB_BinaryOp op;
+    GrB_Semiring semiring;
+    ok((GrB_BinaryOp_new)(&op, to_int32, GrB_INT32, GrB_FP64, GrB_FP64));
+    ok(GrB_Semiring_new(&semiring, GrB_MAX_MONOID_INT32, op));
+    GrB_Matrix A = make_square(GxB_BY_ROW);
+    GrB_Vector u = make_full(N), partial = make_full(N / 2);
+    product p = {.type = GrB_INT32, .semiring = semiring, .A = A, .u = u};
+    assert_true(check_product(&p));
+    p.u = partial;
+    assert_false(check_product(&p));
+    p.u = u;
+    p.mask = partial;
+    assert_false(check_product(&p));
+    p.mask = NULL;
+    ok(GrB_Vector_assign_FP64(u, NULL, NULL, 2, GrB_ALL, N, NULL));
+    assert_true(check_product(&p));
+    ok(GrB_Matrix_apply_BinaryOp2nd_FP64(A, NULL, NULL, GrB_SECOND_FP64, A, 4, NULL));
+    assert_false(check_product(&p)); /* one value times one */
+    ok(GrB_Vector_free(&u));
+    ok(GrB_Vector_free(&partial));
+    ok(GrB_Matrix_free(&A));
+    ok(GrB_Semiring_free(&semiring));
+    ok(GrB_BinaryOp_free(&op));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms),   cmocka_unit_test(test_in_place), cmocka_unit_test(test_vectors),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_products), cmocka_unit_test(test_other_products),
+                                       cmocka_unit_test(test_forms),   cmocka_unit_test(test_in_place), cmocka_unit_test(test_vectors),
                                        cmocka_unit_test(test_casts),   cmocka_unit_test(test_scalar),   cmocka_unit_test(test_many)};
     return cmocka_run_group_tests(tests, start_session, stop_session);
 }

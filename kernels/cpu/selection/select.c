@@ -229,7 +229,7 @@ static void prepare(selecting *w, const tsr_selection *s, int nthreads)
 
 static int threads_of(const tsr_selection *s)
 {
-    return tsr_pass_threads(s->a.nvals + s->a.nvec, s->nthreads);
+    return tsr_pass_threads((s->function ? TSR_CALL_PASSES : 1) * s->a.nvals + s->a.nvec, s->nthreads);
 }
 
 static tsr_status count_values(tsr_selection *s, int64_t *p, int nthreads)

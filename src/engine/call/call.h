@@ -5,6 +5,7 @@
 
 #include "kernels/kernels.h"
 #include "kernels/build.h"
+#include "kernels/function_product.h"
 #include "kernels/selection.h"
 #include "tessera/compressed.h"
 #include "src/engine/call/copies.h"
@@ -265,6 +266,7 @@ typedef struct tsr_call {
         tsr_selection selection; /* sparse, by value or by update.place */
         tsr_picking picking;     /* on a device */
         tsr_compressed_step entries; /* likewise: of the values of a and, if it is given, b */
+        tsr_function_product function; /* with a full vector, by the program's function */
         tsr_tuples tuples;      /* of which an object is built */
         tsr_extraction extraction; /* of a compressed matrix, or by places only of a full vector */
     } of;

@@ -8,6 +8,12 @@ bool tsr_select_pays(double entries, double vectors, bool placed)
     return placed ? entries >= TSR_PLACES_LEAST && vectors <= 4 * entries && entries <= 16 * vectors : entries >= TSR_SELECT_LEAST && vectors <= entries;
 }
 
+/* A result of many places is joined to C by SuiteSparse. */
+bool tsr_function_product_pays(double entries, double length)
+{
+    return entries >= TSR_FUNCTION_LEAST && length <= 2 * entries;
+}
+
 /* ns of a thread for an entry (R-MAT 17 to 20, 2 and 16 threads). */
 double tsr_pick_host_ms(const tsr_pick_features *f)
 {

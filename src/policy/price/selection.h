@@ -1,4 +1,4 @@
-/* Which selections, extractions and gathers of host arrays our CPU kernels do sooner than SuiteSparse.
+/* Which selections, extractions, gathers and products by functions of host arrays our CPU kernels do sooner than SuiteSparse.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_POLICY_SELECTION_H
 #define TSR_POLICY_SELECTION_H
@@ -14,6 +14,10 @@
 
 /* Of a sparse A with so many entries in so many vectors, by value or by place. */
 bool tsr_select_pays(double entries, double vectors, bool placed);
+
+/* A with so many entries times a full vector, multiplied by a function, into a vector of this length. */
+#define TSR_FUNCTION_LEAST 4096.0
+bool tsr_function_product_pays(double entries, double length);
 
 typedef struct tsr_extract_features {
     double entries, vectors, length; /* of A; how long its vectors are */

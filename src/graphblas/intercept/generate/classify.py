@@ -37,7 +37,7 @@ KEEPS_FIRST = re.compile(r'^G[rx]B_(Matrix|Vector|Scalar)_get_(Scalar|String|INT
 
 # What was known of an operator or a descriptor ends with these calls.
 REMEMBERED = {'GrB_BinaryOp', 'GrB_IndexUnaryOp', 'GrB_Semiring', 'GrB_Descriptor'}
-MAKES = re.compile(r'^G[rx]B_IndexUnaryOp_new(_arena)?$')
+MAKES = re.compile(r'^G[rx]B_(Binary|IndexUnary)Op_new(_arena)?$')
 ENDS = re.compile(r'_free$|_set(_\w+)?$')
 
 FREES = re.compile(r'^G[rx]B_(Matrix|Vector|Scalar)_free$')
