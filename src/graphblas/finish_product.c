@@ -102,5 +102,7 @@ static GrB_Info finish_through_t(tsr_call *call)
 
 int tsr_finish_call(tsr_call *call)
 {
+    if (tsr_may_be_jumbled(call->given.C))
+        tsr_memo_keep(TSR_MEMO_JUMBLED, call->given.C, 0);
     return (int)(call->through_t ? finish_through_t(call) : finish_direct(call));
 }

@@ -76,8 +76,11 @@ static bool try_call(GrB_Info *info, tsr_arguments *call)
 bool tsr_try_mxm(GrB_Info *info, GrB_Matrix C, const GrB_Matrix M, const GrB_BinaryOp accum, const GrB_Semiring semiring,
                  const GrB_Matrix A, const GrB_Matrix B, const GrB_Descriptor desc)
 {
-    return try_call(info, &(tsr_arguments){.name = "GrB_mxm", .C = C, .M = M, .A = A, .B = B, .accum = accum,
-                                           .semiring = semiring, .desc = desc, .disable = TSR_DISABLE_MXM});
+    const bool done = try_call(info, &(tsr_arguments){.name = "GrB_mxm", .C = C, .M = M, .A = A, .B = B, .accum = accum,
+                                                      .semiring = semiring, .desc = desc, .disable = TSR_DISABLE_MXM});
+    if (!done)
+        tsr_memo_keep(TSR_MEMO_JUMBLED, C, 1);
+    return done;
 }
 
 bool tsr_try_mxv(GrB_Info *info, GrB_Vector w, const GrB_Vector mask, const GrB_BinaryOp accum, const GrB_Semiring semiring,

@@ -224,6 +224,8 @@ int tsr_product_forward(const tsr_arguments *c)
     tsr_quiet_pause();
     const GrB_Info info = call_aloud(c);
     tsr_quiet_resume();
+    if (!c->vector)
+        tsr_memo_keep(TSR_MEMO_JUMBLED, c->C, 1);
     return (int)info;
 }
 

@@ -582,6 +582,12 @@ static void test_sparse_products(void **state)
     assert_true(tsr_sparse_product_cpu_ms(&f) < tsr_sparse_product_suitesparse_ms(&f));
     tsr_sparse_product_features there = f, pattern = f, few = f, dense = f, copies = f;
     copies.copies = true;
+    tsr_sparse_product_features renames = f;
+    renames.renames = true;
+    renames.nthreads = 2;
+    assert_null(tsr_sparse_product_pays(&renames));
+    renames.nthreads = 1;
+    assert_non_null(tsr_sparse_product_pays(&renames));
     assert_null(tsr_sparse_product_pays(&f));
     assert_non_null(tsr_sparse_product_pays(&copies));
     /* A P of a 7-point grid of 10^6: 143 ms on a thread of an EPYC (Zen 5), ours 200; uniform 2^17, degree 4, whose rows reach everywhere: 85 and 45 */

@@ -107,8 +107,9 @@ static double average_span(const tsr_spgemm *s)
     return sum / (double)n;
 }
 
-/* No line of the left operand has two entries: C's lines are lines of the other one times a number, which SuiteSparse copies. */
-static bool copies_lines(const tsr_view *a)
+/* No line of the left operand has two entries: C's lines are lines of the other one times a number, which SuiteSparse copies.  None of the
+ * right one: C's lines are lines of the left one with other indices, which ours are sorted by. */
+static bool lines_have_one(const tsr_view *a)
 {
     int64_t k = 0;
     if (a->by_col || a->nvals > a->nvec || !a->p)
@@ -125,7 +126,8 @@ static tsr_sparse_product_features features_of(const tsr_spgemm *product)
                                          .flipped = (double)((s.a.by_col ? s.a.nvals : 0) + (s.b.by_col ? s.b.nvals : 0) +
                                                              (s.mask.by_col ? s.mask.nvals : 0)),
                                          .places = (double)s.m * (double)s.n, .lines = 2 * (double)s.m + (double)s.k,
-                                         .value_bytes = s.pattern ? 0 : (double)tsr_type_size(s.semiring.type), .copies = !s.masked && copies_lines(&s.a), .nthreads = s.nthreads};
+                                         .value_bytes = s.pattern ? 0 : (double)tsr_type_size(s.semiring.type), .copies = !s.masked && lines_have_one(&s.a),
+                                         .renames = !s.masked && lines_have_one(&s.b), .nthreads = s.nthreads};
     f.span = !s.masked && tsr_sparse_product_asks_span(&f) ? average_span(&s) : 0;
     return f;
 }

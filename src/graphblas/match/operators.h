@@ -7,12 +7,19 @@
 
 /* ---- what was found out about a handle, until it is freed or set (the wrappers say so) ---- */
 
-typedef enum tsr_memo { TSR_MEMO_SEMIRING, TSR_MEMO_PUSH, TSR_MEMO_DESCRIPTOR, TSR_MEMO_COUNT } tsr_memo;
+typedef enum tsr_memo { TSR_MEMO_SEMIRING, TSR_MEMO_PUSH, TSR_MEMO_DESCRIPTOR, TSR_MEMO_JUMBLED, TSR_MEMO_COUNT } tsr_memo;
 
 /* fact: 17 bits. */
 bool tsr_memo_find(unsigned *fact, tsr_memo memo, const void *handle);
 void tsr_memo_keep(tsr_memo memo, const void *handle, unsigned fact);
 void tsr_memo_forget(const void *handle);
+
+/* Has SuiteSparse made it, and may have left its entries in any order?  Of a matrix: as far as it is remembered, and perhaps no more. */
+static inline bool tsr_may_be_jumbled(const void *handle)
+{
+    unsigned fact;
+    return tsr_memo_find(&fact, TSR_MEMO_JUMBLED, handle) && fact;
+}
 
 /* ---- types and operators ---- */
 

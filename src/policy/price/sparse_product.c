@@ -29,7 +29,7 @@
 bool tsr_sparse_product_is_small(double work, double nvals_a, double nvals_b)
 {
     const double calls_of_b = work < nvals_b ? CALLS_OF_B : 1;
-    return work * SPREAD < LEAST_WORK || work * SKEW < WORK_PER_SORTED * (nvals_a + nvals_b / calls_of_b);
+    return work * SPREAD < LEAST_WORK || work * SKEW <= WORK_PER_SORTED * (nvals_a + nvals_b / calls_of_b);
 }
 
 bool tsr_sparse_product_asks_span(const tsr_sparse_product_features *f)
@@ -43,6 +43,8 @@ const char *tsr_sparse_product_pays(const tsr_sparse_product_features *f)
         return "few products of sparse operands";
     if (f->copies)
         return "lines of a sparse operand times a number";
+    if (f->renames && f->nthreads < 2)
+        return "lines with other indices, by one thread";
     if (f->work < WORK_PER_FLIPPED * f->flipped)
         return "an operand would be transposed for few products";
     if (tsr_sparse_product_asks_span(f) && f->span > 0 && f->span * NEAR_SHARE < f->columns)
