@@ -373,11 +373,20 @@ static bool is_replaced(const few_call *h)
     return !h->s.has_c || (!step->accumulates && (!h->s.has_mask || step->replace));
 }
 
+/* C<M,structure> = a scalar, of a C without entries: SuiteSparse copies the places of M. */
+static bool copies_mask(const few_call *h)
+{
+    const tsr_arguments *g = &h->c->given;
+    return !g->A && !g->B && g->M && !g->accum && h->mod.mask_struct && !h->mod.mask_comp && h->old.view.nvals == 0;
+}
+
 /* Short vectors; new entries of a C that has none. */
 static bool is_quick_in_suitesparse(const few_call *h)
 {
     const bool plain = !h->s.step.select && h->m.sparsity == GxB_SPARSE && h->old.view.nvals == 0;
     if (plain && is_gather(h))
+        return true;
+    if (copies_mask(h) && !tsr_held_jumbled(h->m.handle) && !tsr_config_forces_cpu())
         return true;
     return ((plain && !tsr_held_jumbled(h->m.handle)) || h->old.view.vlen < TSR_FEW_LEAST) && !tsr_config_forces_cpu();
 }

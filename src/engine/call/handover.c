@@ -7,9 +7,15 @@
 #include "src/base/types.h"
 #include "src/format/sparse/format.h"
 
+/* SuiteSparse keeps freed blocks of a power of two in a pool of its own, from which ours take none: each new result would touch new memory,
+ * until the pool is full. */
+enum { LEAST_POOLED = 1 << 12, MOST_POOLED = 1 << 19, UNPOOLED = 64 };
+
 static void *room(const tsr_handover *a, size_t *bytes, int64_t count, size_t size)
 {
     *bytes = (size_t)(count > 0 ? count : 1) * size;
+    if (*bytes >= LEAST_POOLED && *bytes <= MOST_POOLED && (*bytes & (*bytes - 1)) == 0)
+        *bytes += UNPOOLED;
     return a->memory->allocate(*bytes);
 }
 

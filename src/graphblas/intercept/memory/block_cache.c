@@ -204,7 +204,7 @@ void *tsr_block_malloc(size_t bytes)
 
 void *tsr_block_result(size_t bytes)
 {
-    return bytes >= TSR_BLOCKS_MIN && is_set(ON) ? large(bytes, true) : surely(bytes, false);
+    return bytes >= TSR_BLOCKS_MIN && is_set(DEVICE | ACTIVE) ? large(bytes, true) : surely(bytes, false);
 }
 
 /* ---- realloc ---- */
