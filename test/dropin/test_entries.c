@@ -115,6 +115,7 @@ static void test_results_are_the_same(void **state)
     print_message("seed %llu\n", (unsigned long long)state_of_draws);
     for (int k = 0; k < CASES; k++)
         try_one();
+    assert_true(traced("in the place of C") > 0); /* C is an operand */
     assert_true(traced("\"entries") > CASES / 20); /* lists of 32 bits are not only copied */
 }
 

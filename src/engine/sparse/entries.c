@@ -1,5 +1,5 @@
 /* op (x, y) of the entries of sparse matrices on the host, where the result has the pattern of its operand, or of both: indices are copied, and
- * values computed beside each other.  Lists that differ are left to SuiteSparse, which merges them as fast (docs/negative-results.md).
+ * values computed beside each other, or in the place of C's where C is an operand that something is accumulated into.  Lists that differ are left to SuiteSparse, which merges them as fast (docs/negative-results.md).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/engine/sparse/entries.h"
 
@@ -168,9 +168,21 @@ static void decide(tsr_call *call)
 
 /* ---- the result ---- */
 
+/* C accum= op (C): all of C's entries stay. */
+static bool is_in_place(const tsr_call *call)
+{
+    const tsr_arguments *g = &call->given;
+    return g->accum && (g->C == g->A || g->C == g->B) && call->door->has_its_form(g->C, false);
+}
+
 static bool reserve(tsr_call *call)
 {
     const tsr_view *a = pattern_of(call);
+    if (is_in_place(call)) {
+        call->of.host.arrays.z = (void *)(uintptr_t)call->update.c.view.x;
+        snprintf(call->decision.reason, sizeof call->decision.reason, "in the place of C");
+        return true;
+    }
     if (!tsr_arrays_compressed(&call->arrays, call->door->memory, vectors_of(a), a->nvals, call->of.host.type,
                                (call->given.B || a->index_size == 4) && tsr_call_narrows(call, a->vlen)))
         return false;
@@ -193,6 +205,10 @@ static tsr_status run(tsr_call *call)
 {
     const tsr_view *a = pattern_of(call);
     const int nthreads = tsr_pass_threads(a->nvals, call->mod.nthreads);
+    if (!call->arrays.p) {
+        tsr_engine_ewise(&call->of.host, nthreads);
+        return TSR_OK;
+    }
     copy(call->arrays.p, false, a->p, offsets_of(a).size, vectors_of(a) + 1, nthreads);
     copy(call->arrays.i, call->arrays.narrow, a->i, a->index_size, a->nvals, nthreads);
     tsr_engine_ewise(&call->of.host, nthreads);
