@@ -213,8 +213,9 @@ static bool few_products(const tsr_arguments *c)
     if (takes_all() || tsr_real.GrB_Matrix_nvals(&of_a, c->A) != GrB_SUCCESS ||
         tsr_real.GrB_Matrix_nvals(&of_b, c->B) != GrB_SUCCESS || tsr_real.GrB_Matrix_nrows(&inner, c->B) != GrB_SUCCESS || inner == 0)
         return false;
-    return tsr_sparse_product_is_small((double)of_a * ((double)of_b / (double)inner), tsr_may_be_jumbled(c->A) ? (double)of_a : 0,
-                                       c->A != c->B && tsr_may_be_jumbled(c->B) ? (double)of_b : 0);
+    const bool sorts = tsr_may_be_jumbled(c->A) || tsr_may_be_jumbled(c->B);
+    return tsr_sparse_product_is_small((double)of_a * ((double)of_b / (double)inner), sorts ? (double)of_a : 0,
+                                       sorts && c->A != c->B ? (double)of_b : 0);
 }
 
 static const char few_masked[] = "few rows or columns under a mask", not_listed[] = "mask is complemented or dense";

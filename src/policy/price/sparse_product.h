@@ -23,7 +23,7 @@ typedef struct tsr_sparse_product_features {
 } tsr_sparse_product_features;
 
 /* By the average number of products, before the operands are inspected: that sorts what is jumbled among their entries, which SuiteSparse's
- * own product need not do.  nvals_a, nvals_b: entries that may be jumbled; of B 0 where it is A.  A frontier is new at every call; what it is multiplied by mostly stays, and is sorted once.
+ * own product need not do.  nvals_a, nvals_b: 0 where neither operand may be jumbled; nvals_b: 0 where B is A.  A frontier is new at every call; what it is multiplied by mostly stays, and is sorted once.
  * Where there is a product for each entry of B, as in R (A P), A is no frontier, and B may be as new. */
 bool tsr_sparse_product_is_small(double work, double nvals_a, double nvals_b);
 
