@@ -9,6 +9,7 @@ SPDX-License-Identifier: Apache-2.0"""
 import argparse
 import collections
 import concurrent.futures
+import json
 import math
 import os
 import pty
@@ -102,7 +103,8 @@ def follow(lines, driver, enough, clock):
             began = clock()
         answers += numbers(driver.answer, line)
         stopped = driver.stop and re.search(driver.stop, line)
-        if stopped or (seconds and not driver.whole and enough(seconds)):
+        done = seconds and enough(seconds)
+        if stopped or (done and not driver.whole):
             return Process(seconds, answers, last - began, None, False)
     return Process(seconds, answers, last - began, None, True)
 
@@ -117,21 +119,21 @@ def command_of(options, cell, sources=None):
     return [os.path.join(options.drivers, cell.driver.program), cell.graph.path, *(text.format(**values) for text in cell.driver.arguments)]
 
 
-def environment_of(options, cell, side):
+def environment_of(options, cell, side, trace=None):
     kept = {key: value for key, value in os.environ.items() if key != 'LD_PRELOAD' and not key.startswith('TESSERA_')}
     kept['OMP_NUM_THREADS'] = str(cell.threads)
     if side not in (PLAIN, CONTROL) and options.library:
         kept.update({key: value for key, value in os.environ.items() if key.startswith('TESSERA_')}, TESSERA_MODE=side,
                     LD_PRELOAD=os.path.abspath(options.library))
-    return kept
+    return kept | ({'TESSERA_TRACE': trace} if trace else {})
 
 
-def once(options, cell, side, enough):
+def once(options, cell, side, enough, trace=None):
     """One process, on a terminal: drivers then print each line at once, and one that has done enough is stopped."""
     terminal, its_end = pty.openpty()
     with tempfile.TemporaryFile('w+') as errors:
-        with subprocess.Popen(command_of(options, cell), env=environment_of(options, cell, side), stdin=subprocess.DEVNULL, stdout=its_end,
-                              stderr=errors) as process:
+        with subprocess.Popen(command_of(options, cell), env=environment_of(options, cell, side, trace), stdin=subprocess.DEVNULL,
+                              stdout=its_end, stderr=errors) as process:
             os.close(its_end)
             seen = None
             try:
@@ -256,6 +258,36 @@ def count_row(options, cell):
             'auto_instructions': auto, 'ratio_instructions': round(auto / plain, 4)}
 
 
+def moved_in(part):
+    """Bytes that crossed the bus in a part of a trace."""
+    return sum(json.loads(line).get('bytes_moved', 0) for line in part.splitlines())
+
+
+def moved(options, cell, side, folder):
+    """Bytes that crossed the bus in each call of the algorithm in one process, the first one with all that is before it.  The length of the
+    trace when a call's line is read tells which records are its own; the next call may have written a few by then."""
+    trace, ends = os.path.join(folder, side + '.jsonl'), []
+    open(trace, 'w', encoding='utf-8').close()
+
+    def enough(seconds):
+        ends.extend([os.path.getsize(trace)] * (len(seconds) - len(ends)))
+        return len(seconds) >= options.moved
+
+    once(options, cell, side, enough, trace)
+    with open(trace, 'rb') as file:
+        written = file.read()
+    return [moved_in(written[begin:end]) for begin, end in zip([0, *ends], ends[:options.moved])]
+
+
+def moved_row(options, cell):
+    row = {'graph': cell.graph.name, **cell.graph.sizes(), 'driver': cell.driver.name, 'threads': cell.threads}
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            return row | {f'{side}_moved_bytes': moved(options, cell, side, folder) for side in options.modes}
+    except RuntimeError as error:
+        return row | {'failed': str(error)}
+
+
 def rows_of(options, function):
     """Rows of all cells as they are done: those of one thread several at once, each on its own core."""
     cells = [Cell(Graph(graph), DRIVERS[name], threads) for threads in options.threads for graph in options.graphs
@@ -301,6 +333,9 @@ def describe(row):
         return f"{head} FAILED {row['failed']}"
     if 'plain_instructions' in row:
         return f"{head} {row['plain_instructions']:13,} {row['auto_instructions']:13,} instructions {row['ratio_instructions']:.4f}x"
+    counted = {key: row[key] for key in row if key.endswith('_moved_bytes')}
+    if counted:
+        return f"{head} " + '  '.join(f"{key[:-len('_moved_bytes')]} moved {' '.join(f'{n / 1e6:.6g}' for n in counts)} MB" for key, counts in counted.items())
     mode = next(key for key in row if key.endswith('_ms') and key != PLAIN + '_ms')[:-len('_ms')]
     medians = [statistics.median(row[side + key + '_ms']) for key in ('', '_first') for side in (PLAIN, mode)]
     best = f"{min(row['plain_ms']) / max(min(row[mode + '_ms']), 1e-9):.2f}x"
@@ -330,7 +365,7 @@ def table(rows, key='ratio'):
 
 def report(rows, least):
     """Prints tables and what lies below the bound; the exit status."""
-    timed = sorted((row for row in rows if 'plain_instructions' not in row), key=lambda row: row['graph'].lower())
+    timed = sorted((row for row in rows if 'plain_ms' in row), key=lambda row: row['graph'].lower())
     slow, bad = [row for row in rows if below(row, least)], [row for row in rows if wrong(row)]
     if timed:
         print('\nplain over auto, medians of all calls (driver, threads)\n\n' + table(timed))
@@ -371,6 +406,7 @@ def options_of(arguments):
     parser.add_argument('--jobs', type=int, default=1, help='so many cells of one thread at once, each pinned to a core')
     parser.add_argument('--least', type=float, default=.97, help='ratio of plain over auto that no cell may lie below')
     parser.add_argument('--instructions', action='store_true', help='count instructions of the calls under callgrind instead')
+    parser.add_argument('--moved', type=int, metavar='COUNT', help='trace so many calls in each mode instead, and count the bytes that each moves')
     parser.add_argument('--output', help='write the record here; default: bench/results/<machine>/clients/…')
     parser.add_argument('--table', metavar='RECORD', help='only print a record')
     options = parser.parse_args(arguments)
@@ -389,7 +425,7 @@ def main():
     head, rows = head_of(options), []
     path = options.output or record.place(head, 'clients')
     record.write(path, head, [])
-    for row in rows_of(options, count_row if options.instructions else measure):
+    for row in rows_of(options, count_row if options.instructions else moved_row if options.moved else measure):
         rows.append(row)
         record.append(path, head, row)
         print(describe(row), flush=True)

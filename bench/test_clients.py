@@ -167,7 +167,7 @@ class Running(unittest.TestCase):
             self.assertEqual(head['schema'], clients.SCHEMA)
             self.assertNotIn(folder, json.dumps(head))
             again = subprocess.run([sys.executable, CLIENTS, '--table', path], capture_output=True, text=True, check=False)
-            self.assertIn('geometric mean' if 'ratio' in rows[0] else 'FAILED', again.stdout)
+            self.assertIn('geometric mean' if 'ratio' in rows[0] else 'FAILED' if 'failed' in rows[0] else 'cells', again.stdout)
             return done.returncode, done.stdout, rows
 
     def test_equal(self):
@@ -206,6 +206,14 @@ class Running(unittest.TestCase):
         self.assertEqual((row['calls'], row['plain_ms'], row['gpu_ms'], row['auto_ms']), (1, [4.0] * 3, [4.0] * 3, [8.0] * 3))
         self.assertEqual((row['auto_head_ms'], row['ratio_third']), ([[8.0]] * 3, 1.0))
         self.assertEqual((row['ratio'], row['ratio_later'], row['ratio_auto'], row['ratio_auto_later']), (1.0, 1.0, .5, .5))
+
+    def test_moved(self):
+        writes = 'echo "{\\"bytes_moved\\":$1}" >>$TESSERA_TRACE'
+        status, text, rows = self.run_with(f'set -- 5; {writes}; set -- 7; {writes}', '--threads', '1', '--moved', '1')
+        self.assertEqual((status, rows[0]['auto_moved_bytes']), (0, [12]), text)
+        self.assertIn('auto moved 1.2e-05 MB', text)
+        parts = [b'{"bytes_moved":8}\n{"device_ms":1}\n', b'']
+        self.assertEqual([clients.moved_in(part) for part in parts], [8, 0])
 
     def test_different(self):
         status, text, rows = self.run_with('count=8', '--turns', '3', '--threads', '1')
