@@ -18,6 +18,8 @@ typedef GrB_Info bind_first(GrB_Vector, const GrB_Vector, const GrB_BinaryOp, co
 typedef GrB_Info both(GrB_Vector, const GrB_Vector, const GrB_BinaryOp, const GrB_BinaryOp, const GrB_Vector, const GrB_Vector, const GrB_Descriptor);
 typedef GrB_Info rows(GrB_Vector, const GrB_Vector, const GrB_BinaryOp, const GrB_Monoid, const GrB_Matrix, const GrB_Descriptor);
 typedef GrB_Info times(GrB_Vector, const GrB_Vector, const GrB_BinaryOp, const GrB_Semiring, const GrB_Matrix, const GrB_Vector, const GrB_Descriptor);
+typedef GrB_Info assign_function(GrB_Vector, const GrB_Vector, const GrB_BinaryOp, const GrB_Vector, const GrB_Index *, GrB_Index, const GrB_Descriptor);
+typedef GrB_Info fill(GrB_Vector, const GrB_Vector, const GrB_BinaryOp, double, const GrB_Index *, GrB_Index, const GrB_Descriptor);
 
 /* The calls of one library. */
 typedef struct calls {
@@ -25,18 +27,20 @@ typedef struct calls {
     both *add, *mult;
     rows *reduce;
     times *mxv;
+    assign_function *assign;
+    fill *fill;
 } calls;
 
 static calls plain, ours = {GrB_Vector_apply_BinaryOp1st_FP64, GrB_Vector_eWiseAdd_BinaryOp, GrB_Vector_eWiseMult_BinaryOp,
-                            GrB_Matrix_reduce_Monoid, GrB_mxv};
+                            GrB_Matrix_reduce_Monoid, GrB_mxv, GrB_Vector_assign, GrB_Vector_assign_FP64};
 
 static int start(void **state)
 {
     static const char *const names[] = {"GrB_Vector_apply_BinaryOp1st_FP64", "GrB_Vector_eWiseAdd_BinaryOp", "GrB_Vector_eWiseMult_BinaryOp",
-                                        "GrB_Matrix_reduce_Monoid", "GrB_mxv"};
-    void *found[5];
+                                        "GrB_Matrix_reduce_Monoid", "GrB_mxv", "GrB_Vector_assign", "GrB_Vector_assign_FP64"};
+    void *found[7];
     const int failed = start_session(state);
-    for (int k = 0; k < 5; k++) found[k] = of_suitesparse(names[k]);
+    for (int k = 0; k < 7; k++) found[k] = of_suitesparse(names[k]);
     memcpy(&plain, found, sizeof plain);
     return failed;
 }
@@ -78,7 +82,7 @@ static GrB_Matrix square(void)
 
 /* ---- a call by both ---- */
 
-typedef enum kind { APPLY, ADD, MULT, REDUCE, PULL, PATTERN, KINDS } kind;
+typedef enum kind { APPLY, ADD, MULT, REDUCE, PULL, ASSIGN, FILL, PATTERN, KINDS } kind;
 
 typedef struct one_call {
     kind kind;
@@ -96,6 +100,8 @@ static GrB_Info run(const one_call *r, const calls *of, GrB_Vector c, GrB_Vector
     case MULT: return of->mult(c, m, r->accum, r->op, u, b, r->desc);
     case REDUCE: return of->reduce(c, m, r->accum, GrB_MIN_MONOID_FP64, A, r->desc);
     case PULL: return of->mxv(c, m, r->accum, GrB_MIN_PLUS_SEMIRING_FP64, A, u, r->desc);
+    case ASSIGN: return of->assign(c, m, r->accum, u, GrB_ALL, N, r->desc);
+    case FILL: return of->fill(c, m, r->accum, 1, GrB_ALL, N, r->desc);
     default: return of->mxv(c, m, r->accum, GxB_ANY_PAIR_FP64, A, u, r->desc);
     }
 }
@@ -247,6 +253,46 @@ static void test_own_mask_of_zeros(void **state)
                         vector(GrB_FP64, ALL, false, 0)));
 }
 
+/* The entries of a in a new vector that is held so, and put into c by their own mask: by a call whose result may be on a device alone. */
+static void merge(const calls *of, GrB_Vector c, GrB_Vector a, int32_t control)
+{
+    GrB_Vector q;
+    ok(GrB_Vector_new(&q, GrB_FP64, N));
+    ok(GxB_Vector_Option_set(q, GxB_SPARSITY_CONTROL, control));
+    ok(of->apply(q, NULL, NULL, GrB_PLUS_FP64, 0, a, NULL));
+    ok(of->assign(c, q, NULL, q, GrB_ALL, N, GrB_DESC_S));
+    ok(GrB_Vector_free(&q));
+}
+
+/* What is assigned is one entry, of C's value or of another one: no contents are downloaded to find that out. */
+static void test_one_entry_is_assigned(void **state)
+{
+    static const int controls[] = {GxB_SPARSE, GxB_BITMAP, GxB_AUTO_SPARSITY};
+    (void)state;
+    for (int k = 0; k < 12; k++) {
+        GrB_Vector c = vector(GrB_FP64, k & 2 ? BITMAP_OF_ALL : ALL, true, 2), a = vector(GrB_FP64, ONE, true, k & 1 ? 2 : 1);
+        GrB_Vector want = copy(c), got = copy(c);
+        const int fetched = traced("cuda:fetch");
+        merge(&plain, want, a, controls[k / 4]);
+        merge(&ours, got, a, controls[k / 4]);
+        assert_int_equal(traced("cuda:fetch"), fetched);
+        assert_true(same(want, got));
+        free_all(c, a, want, got);
+    }
+}
+
+/* However few entries T has, no sum of 1 and 1 is 1: C of one value does not stay so, which a device need not ask. */
+static void test_sums_that_fit_nowhere(void **state)
+{
+    const one_call sum = {.kind = MULT, .op = GrB_TIMES_FP64, .accum = GrB_PLUS_FP64};
+    (void)state;
+    for (held form = SOME; form <= ONE; form++) {
+        const int steps = traced("cuda:step");
+        assert_true(same_of(&sum, vector(GrB_FP64, ALL, true, 1), NULL, vector(GrB_FP64, form, false, 0), vector(GrB_FP64, ALL, false, 0)));
+        assert_true(!getenv("TEST_MODE") || traced("cuda:step") > steps);
+    }
+}
+
 /* 7.4.0 crashes in C<M> += T with a full T and C in lists. */
 static bool crashes(const one_call *r, held c, bool masked)
 {
@@ -376,6 +422,8 @@ int main(void)
         cmocka_unit_test(test_sums_are_compared_in_the_operator_s_type),
         cmocka_unit_test(test_c_as_the_second_operand),
         cmocka_unit_test(test_results_of_one_entry),
+        cmocka_unit_test(test_one_entry_is_assigned),
+        cmocka_unit_test(test_sums_that_fit_nowhere),
         cmocka_unit_test(test_replaced_results),
         cmocka_unit_test(test_own_mask_of_zeros),
         cmocka_unit_test(test_one_place_under_an_empty_mask),

@@ -53,6 +53,8 @@ typedef struct tsr_object {
     const tsr_place_rule *rule; /* the operand is what this makes of it; NULL: itself */
     const tsr_indices *from;    /* … a vector's elements at these places; NULL: all of them … */
     const tsr_indices *to;      /* … put to these places; NULL: where they are */
+    bool lone;               /* it has one entry, not held as one value, … */
+    uint64_t one;            /* … of which this is the value: its bytes */
     void *made;              /* on the device, in the form that the operation wants it in, if that is another one */
 } tsr_object;
 

@@ -80,6 +80,19 @@ bool tsr_object_inspect(tsr_object *object, const tsr_door *door, void *handle, 
     return door->held(&object->view, handle, &object->copies);
 }
 
+bool tsr_object_find_lone(tsr_object *object)
+{
+    const tsr_view *v = &object->view;
+    bool found = !object->array && tsr_is_compressed(v) && v->nvals == 1 && v->x;
+    if (found)
+        memcpy(&object->one, v->x, tsr_type_size(v->type));
+    else if (object->array)
+        (void)TSR_ATTEMPT(tsr_device_array_about(object->array)->backend->arrays->reduce(tsr_device_array_kept(object->array), v->type,
+                                                                                         TSR_REDUCE_ANY, &object->one, &found));
+    object->lone = found;
+    return found;
+}
+
 void tsr_object_release(tsr_object *object)
 {
     if (object->made)

@@ -27,6 +27,9 @@ const tsr_backend *tsr_contents_device(const tsr_door *door, void *const handles
 bool tsr_object_inspect(tsr_object *object, const tsr_door *door, void *handle, bool on_host);
 void tsr_object_release(tsr_object *object);
 
+/* Of an object with one entry: lone and one, read from the host's list or from the device.  False: neither tells. */
+bool tsr_object_find_lone(tsr_object *object);
+
 /* Has only a device its contents, and sparse?  Then they are the object's, and its view has no arrays. */
 bool tsr_object_take_compressed(tsr_object *object, const tsr_door *door, void *handle);
 

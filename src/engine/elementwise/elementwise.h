@@ -65,8 +65,8 @@ bool tsr_elementwise_clears_full(const tsr_elementwise *e);
 /* C accum= T of C itself, or under C as mask, where C has every entry, but in lists: SuiteSparse's sum is iso as that of full matrices. */
 bool tsr_elementwise_adds_to_itself(const tsr_elementwise *e);
 /* C of one value stays so, or not, for what T has: where C<M> = T, C in lists, or C += what is selected, and T may have no entry, or where the
- * mask lets one of T pass, or T has one, which may have C's value. */
-bool tsr_elementwise_may_leave_one(const tsr_elementwise *e, bool t_full);
+ * mask lets one of T pass, or T has one, which may have C's value.  Of an A that is assigned and has one entry that value is asked for. */
+bool tsr_elementwise_may_leave_one(tsr_elementwise *e, bool t_full);
 /* Are the entries that a selection by value keeps all the same?  y: of its second operand. */
 bool tsr_elementwise_selects_one(uint64_t *kept, const tsr_ewise *e, uint64_t y);
 /* Is there no mask, or is it the complement of one value that is false? */

@@ -22,6 +22,8 @@ static constant constant_of(const tsr_object *object)
         c.value = tsr_device_array_about(object->array)->one;
     else if (c.known)
         memcpy(&c.value, object->view.x, tsr_type_size(c.type));
+    else if (object->lone)
+        c = (constant){true, object->view.type, object->one};
     if (object->rule && !object->rule->select)
         c.known = false;
     return c;
@@ -36,7 +38,7 @@ bool tsr_object_iso(const tsr_object *object)
 static constant constant_as_held(const tsr_object *object)
 {
     constant m = constant_of(object);
-    m.known &= !(object->array && tsr_device_array_about(object->array)->lone);
+    m.known &= !object->lone && !(object->array && tsr_device_array_about(object->array)->lone);
     return m;
 }
 
@@ -285,17 +287,41 @@ static bool may_have_one(const tsr_elementwise *e)
     return least <= 1 && 1 <= most && most <= FEW_ENTRIES;
 }
 
-bool tsr_elementwise_may_leave_one(const tsr_elementwise *e, bool t_full)
+/* Could C stay of one value, whatever T is? */
+static bool any_fits(const tsr_elementwise *e, const constant *c)
+{
+    return entries(&e->c) <= 0 || fits(e, c, c->value);
+}
+
+/* How SuiteSparse would hold an operand of one entry. */
+static bool is_listed(const tsr_elementwise *e, const tsr_object *object)
+{
+    const bool absent = object->array && e->door->is_absent(object->handle);
+    return absent ? e->door->holds_sparse(object->handle, 1, places(object)) : tsr_held_in_lists(e->door, object->handle);
+}
+
+/* What is assigned is A, masked or not: SuiteSparse asks no more than whether that has one value, or one entry unless it is a bitmap.  False: it
+ * has one entry whose value is not to be had. */
+static bool knows_assigned(tsr_elementwise *e)
+{
+    return !may_have_one(e) || !is_listed(e, &e->x) || tsr_object_find_lone(&e->x);
+}
+
+bool tsr_elementwise_may_leave_one(tsr_elementwise *e, bool t_full)
 {
     uint64_t t;
     const constant c = constant_as_held(&e->c);
     if (!e->c.given || !c.known)
         return false;
+    const bool t_iso = t_is_iso(&t, e), possible = any_fits(e, &c);
+    if (e->assigns && !e->scatters && !e->of_product)
+        return possible && !t_iso && !knows_assigned(e);
     const bool selects = e->step.select || (e->x.rule && e->x.rule->select);
     const bool leaves = e->given.accum ? selects : e->given.M && !is_dense(e, &e->c);
     const bool whole = t_full && !(e->given.M && (e->of_product || masks_t(e)));
-    const bool t_iso = t_is_iso(&t, e);
-    return ((leaves && !whole) || passes_one(e)) ? !(t_iso && fits(e, &c, t)) : !t_iso && may_have_one(e);
+    if (leaves && !whole)
+        return !(t_iso && fits(e, &c, t));
+    return possible && (passes_one(e) ? !(t_iso && fits(e, &c, t)) : !t_iso && may_have_one(e));
 }
 
 /* Does nothing stay of C?  What is not in a list of places does, whatever the descriptor says. */
