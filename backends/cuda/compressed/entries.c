@@ -8,6 +8,7 @@
 #include "backends/cuda/arrays/arrays.h"
 #include "backends/cuda/compressed/new.h"
 #include "backends/cuda/transfer/csr.h"
+#include "kernels/cuda/elementwise/derive.h"
 #include "kernels/cuda/selection/join_entries.h"
 
 typedef struct computing {
@@ -152,6 +153,7 @@ tsr_status tsr_cuda_compressed_join(void **c, const tsr_compressed_operand *a, c
 
 typedef struct reducing {
     const tsr_compressed_operand *a;
+    tsr_type type;
     tsr_reduce_op op;
     int64_t *moved;
     tsr_elements elements;
@@ -163,9 +165,35 @@ static tsr_status reduce_within(void *arguments, void *scratch)
 {
     reducing *r = arguments;
     char *memory = scratch;
-    const tsr_status status = tsr_cuda_reduce((void *)memory, memory + TSR_CUDA_ALIGNMENT, r->a->view.type, r->op, &r->elements, r->count,
+    const tsr_status status = tsr_cuda_reduce((void *)memory, memory + TSR_CUDA_ALIGNMENT, r->type, r->op, &r->elements, r->count,
                                               &tsr_cuda->device, tsr_cuda->compute);
     return status == TSR_OK ? tsr_cuda_fetch_word(&r->result, memory, sizeof r->result) : status;
+}
+
+static tsr_status reduce_elements(reducing *r)
+{
+    return tsr_cuda_with_scratch(TSR_CUDA_ALIGNMENT + tsr_cuda_reduce_bytes(r->count, &tsr_cuda->device), reduce_within, r);
+}
+
+/* Of another type: all values are cast first. */
+static tsr_status reduce_cast(reducing *r)
+{
+    const size_t bytes = (size_t)r->count * tsr_type_size(r->type);
+    const tsr_elements values = r->elements;
+    void *cast = NULL;
+    if (!tsr_cuda_reserve(bytes))
+        return TSR_OUT_OF_MEMORY;
+    tsr_status status = tsr_cuda_new(&cast, bytes);
+    if (status == TSR_OK)
+        status = tsr_cuda_cast(cast, NULL, r->type, &values, r->a->view.type, r->count, &tsr_cuda->device, tsr_cuda->compute);
+    r->elements.x = cast;
+    if (status == TSR_OK)
+        status = reduce_elements(r);
+    if (status != TSR_OK)
+        tsr_cuda_settle();
+    tsr_cuda_delete(cast);
+    tsr_cuda_unreserve(bytes);
+    return status;
 }
 
 static tsr_status run_reduce(void *arguments)
@@ -177,17 +205,16 @@ static tsr_status run_reduce(void *arguments)
         return status;
     r->elements.x = a->csr.x;
     r->count = a->csr.nvals;
-    status = !r->elements.x ? TSR_DECLINED
-                            : tsr_cuda_with_scratch(TSR_CUDA_ALIGNMENT + tsr_cuda_reduce_bytes(r->count, &tsr_cuda->device), reduce_within, r);
+    status = !r->elements.x ? TSR_DECLINED : r->type == r->a->view.type ? reduce_elements(r) : reduce_cast(r);
     tsr_cuda_sparse_leave(a);
     return status;
 }
 
-tsr_status tsr_cuda_compressed_reduce(const tsr_compressed_operand *a, tsr_reduce_op op, void *scalar, int64_t *moved)
+tsr_status tsr_cuda_compressed_reduce(const tsr_compressed_operand *a, tsr_type type, tsr_reduce_op op, void *scalar, int64_t *moved)
 {
-    reducing r = {.a = a, .op = op, .moved = moved};
+    reducing r = {.a = a, .type = type, .op = op, .moved = moved};
     const tsr_status status = tsr_cuda_alone(run_reduce, &r);
     if (status == TSR_OK)
-        memcpy(scalar, &r.result.scalar, tsr_type_size(a->view.type));
+        memcpy(scalar, &r.result.scalar, tsr_type_size(type));
     return status == TSR_OK && !r.result.any ? TSR_DECLINED : status;
 }

@@ -39,12 +39,12 @@ static bool inspect(tsr_call *call)
     return !call->door->is_lost(call->given.C) && tsr_compressed_inspect(&call->a, call->door, call->given.A);
 }
 
-/* The result has A's type and lies as A does: there is no step that casts or turns it. */
+/* The result lies as A does, and has A's type unless A has one value: there is no step that casts or turns it. */
 static const char *resolve(tsr_call *call, int64_t nrows, int64_t ncols)
 {
     tsr_shape c;
     const tsr_view *a = &call->a.view;
-    if (!call->door->shape(&c, call->given.C, false) || c.type != a->type || c.by_col != a->by_col)
+    if (!call->door->shape(&c, call->given.C, false) || (c.type != a->type && !a->iso) || c.by_col != a->by_col)
         return "C is of another type, or held otherwise";
     if (c.nrows != nrows || c.ncols != ncols)
         return "dimensions do not match";
@@ -173,10 +173,10 @@ static tsr_status run(tsr_call *call, pick_fn pick, const void *one)
     tsr_shape c;
     if (!call->door->shape(&c, call->given.C, false))
         return TSR_DECLINED;
-    tsr_device_array_facts facts = {.backend = call->decision.backend, .type = a->type, .nrows = c.nrows, .ncols = c.ncols, .by_col = a->by_col,
+    tsr_device_array_facts facts = {.backend = call->decision.backend, .type = c.type, .nrows = c.nrows, .ncols = c.ncols, .by_col = a->by_col,
                                     .iso = one, .origin = call->remote.key};
     if (one)
-        memcpy(&facts.one, one, tsr_type_size(a->type));
+        tsr_cast_values(&facts.one, c.type, one, a->type, 1, 1);
     const tsr_view like = {.format = TSR_SPARSE, .type = a->type, .by_col = a->by_col, .iso = a->iso, .nrows = c.nrows, .ncols = c.ncols, .x = &facts.one};
     tsr_cache_entry *entry = remembered(call);
     tsr_status status = find_or_pick(call, pick, entry, &like);

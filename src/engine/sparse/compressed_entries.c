@@ -164,8 +164,8 @@ static const char *resolve_total(tsr_call *call)
     if (call->door->is_lost(call->given.A) || !tsr_object_take_compressed(&call->a, call->door, call->given.A))
         return "the matrix is not on the device";
     const tsr_view *a = &call->a.view;
-    if (a->iso || a->nvals == 0 || a->type != call->of.total.type)
-        return "the matrix is of one value, empty or of another type";
+    if (a->iso || a->nvals == 0)
+        return "the matrix is of one value, or empty";
     call->a.record = call->door->record(call->given.A, true);
     return call->a.record ? NULL : "no memory for a record";
 }
@@ -181,7 +181,7 @@ static tsr_status run_total(tsr_call *call)
     tsr_total *total = &call->of.total;
     tsr_cache_entry *entry = tsr_record_cache_entry(call->a.record, backend);
     const tsr_compressed_operand a = {.view = call->a.view, .slot = entry ? tsr_cache_entry_place(entry) : NULL, .nthreads = 1};
-    const tsr_status status = TSR_ATTEMPT(backend->compressed->reduce(&a, total->op, &total->value, &call->moved));
+    const tsr_status status = TSR_ATTEMPT(backend->compressed->reduce(&a, total->type, total->op, &total->value, &call->moved));
     total->any = true;
     call->moved += (int64_t)tsr_type_size(total->type);
     tsr_cache_entry_unref(entry);
