@@ -56,10 +56,11 @@ static void who_asks_sees_all(void **state)
     set_threads(MANY);
     tsr_threads_lend();
     assert_int_equal(threads_seen(), MANY);
-    assert_int_equal(real_threads(), MANY);
-    tsr_threads_lend();
+    assert_int_equal(real_threads(), MANY - 1);
     assert_int_equal(GxB_Global_Option_get_INT32(GxB_NTHREADS, &threads), GrB_SUCCESS);
     assert_int_equal(threads, MANY);
+    assert_int_equal(real_threads(), MANY - 1);
+    tsr_threads_return();
 }
 
 static void what_is_set_stays(void **state)
@@ -68,8 +69,15 @@ static void what_is_set_stays(void **state)
     set_threads(MANY);
     tsr_threads_lend();
     set_threads(MANY - 7);
+    assert_int_equal(threads_seen(), MANY - 7);
+    assert_int_equal(real_threads(), MANY - 8);
     tsr_threads_return();
     assert_int_equal(real_threads(), MANY - 7);
+    tsr_threads_lend();
+    set_threads(1);
+    assert_int_equal(real_threads(), 1);
+    tsr_threads_return();
+    assert_int_equal(real_threads(), 1);
 }
 
 static void a_single_thread_is_kept(void **state)

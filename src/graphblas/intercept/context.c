@@ -116,30 +116,70 @@ static bool ask_engaged(int32_t *threads)
 
 /* ---- while the GPU is started beside the program ---- */
 
-bool tsr_threads_lent; /* read before the mutex is taken */
-static pthread_mutex_t lending = PTHREAD_MUTEX_INITIALIZER;
-static int32_t lent_of; /* threads that the program had */
+bool tsr_threads_lent;
+static pthread_mutex_t lending = PTHREAD_MUTEX_INITIALIZER; /* guards */
+static int32_t lent_of; /* threads that the program had; 0: none is lent now */
+static int pauses;
+
+/* From version 10 on setting an option calls a function that we wrap, which must not come here again. */
+static _Thread_local bool inside __attribute__((tls_model("initial-exec")));
+
+static bool set_threads(int32_t threads)
+{
+    inside = true;
+    const bool set = tsr_real.GxB_Global_Option_set_INT32(GxB_NTHREADS, threads) == GrB_SUCCESS;
+    inside = false;
+    return set;
+}
+
+static void take_one(void)
+{
+    int32_t threads = 0;
+    if (lent_of == 0 && tsr_real.GxB_Global_Option_get_INT32(GxB_NTHREADS, &threads) == GrB_SUCCESS && threads > 1 &&
+        threads >= omp_get_num_procs() && set_threads(threads - 1))
+        lent_of = threads;
+}
+
+static void give_it_back(void)
+{
+    if (lent_of > 0)
+        set_threads(lent_of);
+    lent_of = 0;
+}
 
 void tsr_threads_lend(void)
 {
-    int32_t threads = 0;
     pthread_mutex_lock(&lending);
-    if (!tsr_threads_lent && tsr_real.GxB_Global_Option_get_INT32(GxB_NTHREADS, &threads) == GrB_SUCCESS && threads > 1 &&
-        threads >= omp_get_num_procs() && tsr_real.GxB_Global_Option_set_INT32(GxB_NTHREADS, threads - 1) == GrB_SUCCESS) {
-        lent_of = threads;
-        __atomic_store_n(&tsr_threads_lent, true, __ATOMIC_RELEASE);
-    }
+    if (pauses == 0)
+        take_one();
+    __atomic_store_n(&tsr_threads_lent, true, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lending);
 }
 
-/* From version 10 on setting an option calls a function that we wrap, which must not come here again. */
 void tsr_threads_return(void)
 {
     pthread_mutex_lock(&lending);
-    if (tsr_threads_lent) {
-        __atomic_store_n(&tsr_threads_lent, false, __ATOMIC_RELEASE);
-        tsr_real.GxB_Global_Option_set_INT32(GxB_NTHREADS, lent_of);
-    }
+    __atomic_store_n(&tsr_threads_lent, false, __ATOMIC_RELEASE);
+    give_it_back();
+    pthread_mutex_unlock(&lending);
+}
+
+bool tsr_threads_pause(void)
+{
+    if (inside)
+        return false;
+    pthread_mutex_lock(&lending);
+    pauses++;
+    give_it_back();
+    pthread_mutex_unlock(&lending);
+    return true;
+}
+
+void tsr_threads_resume(void)
+{
+    pthread_mutex_lock(&lending);
+    if (--pauses == 0 && tsr_threads_lent)
+        take_one();
     pthread_mutex_unlock(&lending);
 }
 

@@ -170,10 +170,14 @@ bool tsr_may_route(void);
 
 /* ---- context.c ---- */
 /* While the GPU is started beside a program that has a thread for each processor, its calls use one thread less: the driver works inside the
- * kernel, and a thread that waits for its processor keeps all others waiting.  It ends when the program asks or says how many there are. */
+ * kernel, and a thread that waits for its processor keeps all others waiting.  A program that asks or says how many there are sees its own number:
+ * nothing is lent from _pause, if that says so, to _resume. */
 void tsr_threads_lend(void);
 void tsr_threads_return(void);
-extern bool tsr_threads_lent TSR_OWN;
+bool tsr_threads_pause(void);
+void tsr_threads_resume(void);
+extern bool tsr_threads_lent TSR_OWN; /* between _lend and _return */
+#define TSR_THREADS_PAUSE() (TSR_UNLIKELY(__atomic_load_n(&tsr_threads_lent, __ATOMIC_ACQUIRE)) && tsr_threads_pause())
 #define TSR_RETURN_THREADS()                                                        \
     do {                                                                            \
         if (TSR_UNLIKELY(__atomic_load_n(&tsr_threads_lent, __ATOMIC_ACQUIRE)))     \

@@ -210,8 +210,13 @@ def _made_operator(prototype):
     return ['if (result == GrB_SUCCESS) {', '    tsr_own_keep(*a0, (tsr_own_operator){(void (*)(void))a1, a2, a3, a4});', '}']
 
 
-def _returns_threads(prototype):
-    return ['TSR_RETURN_THREADS();'] if THREADS.match(prototype.name) else []
+def _pauses(prototype, roles):
+    """Lines around the real call of a function that tells or says how many threads there are; with the program's objects it ends the loan."""
+    if not THREADS.match(prototype.name):
+        return [], []
+    if roles:
+        return ['TSR_RETURN_THREADS();'], []
+    return ['const bool paused = TSR_THREADS_PAUSE();'], ['if (paused) {', '    tsr_threads_resume();', '}']
 
 
 def _on_host(prototype):
@@ -265,14 +270,15 @@ def _wrapper(prototype, roles):
     head = ('TSR_RARE_WRAPPER ' if RARE.match(prototype.name) else 'TSR_WRAPPER ') + _signature(prototype)
     if prototype.name in BY_HAND:
         return _function(head, ['return %s(%s);' % (BY_HAND[prototype.name], _pass_on(prototype))])
-    lines = _read_varargs(prototype) + _forgets(prototype) + _returns_threads(prototype)
+    pause, resume = _pauses(prototype, roles)
+    lines = _read_varargs(prototype) + _forgets(prototype) + pause
     call = 'tsr_real.%s(%s)' % (prototype.name, _pass_on(prototype))
     leaves = _handed_out(prototype) + _made_operator(prototype)
     if prototype.name in BURBLES:
         told = ['if ((int) %s == (int) GxB_BURBLE) {' % BURBLES[prototype.name], '    tsr_burble_changed();', '}']
-        return _function(head, lines + _real_call(prototype, False) + told + ['return result;'])
-    if not roles and leaves:
-        return _function(head, lines + _real_call(prototype, False) + leaves + ['return result;'])
+        return _function(head, lines + _real_call(prototype, False) + told + resume + ['return result;'])
+    if not roles and (leaves or pause):
+        return _function(head, lines + _real_call(prototype, False) + leaves + resume + ['return result;'])
     if not roles:
         return _function(head, lines + [('' if prototype.returns == 'void' else 'return ') + call + ';'])
     deep = roles_of.runs_operators(prototype, roles)
