@@ -418,8 +418,9 @@ template <class T, int D> __device__ void redo(const window_args &a, const place
 
 // ---- Kernels ----
 
-/* A warp a block: items are of very different sizes, and what the longest of a block leaves idle is lost. */
-template <class T, int D, int U> __global__ void __launch_bounds__(32, D == 128 ? 9 : 16) attention_windows(const __grid_constant__ window_args a)
+/* A warp a block: items are of very different sizes, and what the longest of a block leaves idle is lost.  How many
+ * blocks fit is measured: more hide more of the latency, with fewer registers for each. */
+template <class T, int D, int U> __global__ void __launch_bounds__(32, D == 128 ? 9 : D == 64 ? 16 : 18) attention_windows(const __grid_constant__ window_args a)
 {
     const place p = find_place(a, blockIdx.x);
     query_rows<D> q;
