@@ -38,7 +38,7 @@ typedef struct tsr_spgemm {
     bool pattern;         /* only the structure of C is wanted: values are neither read nor written (an iso result) */
     bool masked;
     bool mask_structural, mask_complement;
-    tsr_view mask;        /* m x n, compressed, any type and orientation; not complemented: C is a subset of it */
+    tsr_view mask;        /* m x n, of any type; compressed, of any orientation, or bitmap or full.  Not complemented: C is a subset of it */
     bool c_by_col;
     bool sorted;          /* indices must ascend */
     bool narrow;          /* C that is taken has indices of 32 bits */
@@ -105,7 +105,8 @@ typedef struct tsr_spgemm_memory {
 } tsr_spgemm_memory;
 
 /* The CPU's.  count computes all of C, in as many pieces as there are threads, in `memory` (NULL: the C library's).  TSR_OK; or
- * TSR_OUT_OF_MEMORY, TSR_DECLINED (more than 2^32 - 1 columns; 2^27 under a mask), with *work = NULL.  Operands must stay until `free`.
+ * TSR_OUT_OF_MEMORY, TSR_DECLINED (more than 2^32 - 1 columns; 2^27 under a compressed mask; a bitmap or full mask not held as C is), with
+ * *work = NULL.  Operands must stay until `free`.
  * fill: C in the caller's arrays.  take: C's i (64-bit indices, unless `narrow`) and x in blocks of `memory`, which are the caller's then; c->p and c->h are
  * his from the beginning; hardly anything is moved with one thread.  It fails for want of memory only, and may be called again. */
 typedef struct tsr_spgemm_work tsr_spgemm_work;

@@ -28,10 +28,24 @@ static int64_t name_of(const tsr_view *v, int64_t vector)
     return v->format == TSR_HYPERSPARSE ? v->h[vector] : vector;
 }
 
+/* Of a bitmap or full matrix. */
+static void visit_places(const tsr_view *v, int64_t line, bool along, void (*visit)(void *, int64_t, int64_t), void *context)
+{
+    for (int64_t place = 0; place < (along ? v->vlen : v->nvec); place++) {
+        const int64_t e = along ? line * v->ld + place : place * v->ld + line;
+        if (v->format == TSR_FULL || v->b[e])
+            visit(context, place, e);
+    }
+}
+
 /* Calls visit (context, place in the line, entry of v) for every entry of line `line` (a row; a column if `across`). */
 static void visit_line(const tsr_view *v, int64_t line, bool across, void (*visit)(void *, int64_t, int64_t), void *context)
 {
     const bool along = v->by_col == across;
+    if (!tsr_is_compressed(v)) {
+        visit_places(v, line, along, visit, context);
+        return;
+    }
     for (int64_t s = 0; s < v->nvec; s++)
         for (int64_t e = tsr_view_start(v, s); e < tsr_view_start(v, s + 1); e++) {
             const int64_t name = name_of(v, s), index = index_at(v, e);

@@ -7,6 +7,7 @@
 
 #include "src/base/types.h"
 #include "src/engine/call/contents.h"
+#include "src/engine/call/start.h"
 #include "src/engine/product/decide.h"
 #include "src/engine/product/operands.h"
 #include "src/engine/product/product.h"
@@ -218,6 +219,21 @@ static bool few_products(const tsr_arguments *c)
                                        sorts && c->A != c->B ? (double)of_b : 0);
 }
 
+static bool has_few(const tsr_arguments *c)
+{
+    GrB_Index nrows, ncols;
+    return tsr_real.GrB_Matrix_nrows(&nrows, c->C) == GrB_SUCCESS && tsr_real.GrB_Matrix_ncols(&ncols, c->C) == GrB_SUCCESS &&
+           tsr_match_narrow((double)nrows, (double)ncols);
+}
+
+/* A bitmap or full mask is looked up place by place, and C is new: then everything must be held alike.  Few rows or columns wait for a GPU. */
+static bool may_sieve(const tsr_arguments *c, const tsr_modifiers *mod)
+{
+    const bool row = by_row(c->C);
+    return !mod->tran0 && !mod->tran1 && !c->accum && by_row(c->M) == row && by_row(c->A) == row && by_row(c->B) == row &&
+           (takes_all() || !has_few(c) || !(tsr_contents_possible() || tsr_engine_may_start_gpu()));
+}
+
 static const char few_masked[] = "few rows or columns under a mask", not_listed[] = "mask is complemented or dense";
 
 /* Why it is forwarded, where the forms say so: of what is sparse on the host the kernels take few combinations.  Asked before arrays are
@@ -234,9 +250,10 @@ static const char *match_forms(const tsr_arguments *c)
     const char *why = tsr_match_descriptor(&mod, c->desc);
     if (why)
         return why;
-    if (tsr_match_dense(c->M) || (mod.mask_comp && few_products(c)))
+    const bool dense = tsr_match_dense(c->M);
+    if ((dense && !may_sieve(c, &mod)) || ((dense || mod.mask_comp) && few_products(c)))
         return not_listed;
-    if (mod.mask_comp)
+    if (dense || mod.mask_comp)
         return NULL;
     return few_are_wanted(c) && !merges(c, &mod) ? few_masked : NULL;
 }
@@ -342,6 +359,15 @@ static void compress(matcher *s)
         (void)tsr_operands_compress(a ? &s->a : &s->b, a ? &s->out->a.copies : &s->out->b.copies, s->out->mod.nthreads);
 }
 
+/* Of sparse operands, C as large as it turns out. */
+static bool makes_sparse(const matcher *s)
+{
+    const tsr_modifiers *mod = &s->out->mod;
+    if (!s->call->M)
+        return !mod->mask_comp;
+    return is_dense(&s->m) ? may_sieve(s->call, mod) && !tsr_has_compressed(s->out) : mod->mask_comp;
+}
+
 static const char *choose_op(matcher *s)
 {
     if (may_spread(s))
@@ -363,7 +389,7 @@ static const char *choose_op(matcher *s)
         *op = TSR_OP_SPMM;
         return NULL;
     }
-    if (!dense_a && (s->call->M ? s->out->mod.mask_comp && !is_dense(&s->m) : !s->out->mod.mask_comp)) {
+    if (!dense_a && makes_sparse(s)) {
         s->out->operation = &tsr_sparse_product_operation;
         return s->values && !tsr_has_compressed(s->out) ? "operands are on the host" : NULL;
     }
@@ -561,6 +587,8 @@ static const char *fill_product(matcher *s)
     out->through_t = needs_t(s);
     if (sparse_c && tsr_has_compressed(out) && out->through_t)
         return "a sparse operand is on the device only, and more is to be done with T";
+    if (sparse_c && s->call->M && is_dense(&s->m) && out->through_t)
+        return "more is to be done with T under a dense mask";
     out->a.handle = out->swapped ? s->call->B : s->call->A;
     out->b.handle = out->swapped ? s->call->A : s->call->B;
     const char *why = tsr_match_one_value(out);
@@ -599,13 +627,6 @@ static const char *match(tsr_call *call)
     if (tsr_has_compressed(call) && tsr_config_get()->min_work < 0)
         return NULL; /* something would have to be downloaded */
     return tsr_engine_too_small(&call->product) ? "below min_work" : NULL;
-}
-
-static bool has_few(const tsr_arguments *c)
-{
-    GrB_Index nrows, ncols;
-    return tsr_real.GrB_Matrix_nrows(&nrows, c->C) == GrB_SUCCESS && tsr_real.GrB_Matrix_ncols(&ncols, c->C) == GrB_SUCCESS &&
-           tsr_match_narrow((double)nrows, (double)ncols);
 }
 
 const char *tsr_match_product(tsr_call *call)

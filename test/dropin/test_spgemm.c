@@ -51,6 +51,17 @@ static GrB_Matrix draw_matrix(GrB_Index nrows, GrB_Index ncols, GrB_Type type, b
     return A;
 }
 
+/* Of the forms that masks have when they have many entries. */
+static void make_dense(GrB_Matrix M, GrB_Index nrows, GrB_Index ncols)
+{
+    for (GrB_Index e = draw(nrows * ncols + 1); e > 0; e--)
+        TRY(GrB_Matrix_setElement_INT64(M, (int64_t)draw(2), draw(nrows), draw(ncols)));
+    if (draw(5) == 0)
+        TRY(GrB_Matrix_assign_INT64(M, NULL, GrB_PLUS_INT64, (int64_t)draw(2), GrB_ALL, nrows, GrB_ALL, ncols, NULL));
+    TRY(GxB_Matrix_Option_set(M, GxB_SPARSITY_CONTROL, GxB_BITMAP | GxB_FULL));
+    TRY(GrB_Matrix_wait(M, GrB_MATERIALIZE));
+}
+
 typedef struct product {
     GrB_Matrix A, B, M, C;
     GrB_Semiring semiring;
@@ -82,7 +93,8 @@ static void draw_product(product *p)
     const GrB_Index sizes[] = {1, 2, 5, 17, 40, 64};
     const size_t which = draw(sizeof known / sizeof *known);
     const GrB_Index m = sizes[draw(6)], n = sizes[draw(6)], k = sizes[draw(6)];
-    const bool ta = draw(4) == 0, tb = draw(4) == 0, comp = draw(2), structure = draw(2), replace = draw(2), masked = draw(2);
+    const bool dense_mask = draw(3) == 0, alike = dense_mask && draw(4); /* all held by one orientation: then ours takes it */
+    const bool ta = !alike && draw(4) == 0, tb = !alike && draw(4) == 0, comp = draw(2), structure = draw(2), replace = draw(2), masked = draw(2);
     const GrB_Type in = draw(3) ? known[which].type : types[draw(6)];
     *p = (product){.semiring = known[which].semiring, .name = known[which].name};
     p->floats = known[which].type == GrB_FP64 || known[which].type == GrB_FP32;
@@ -91,12 +103,19 @@ static void draw_product(product *p)
     p->B = draw(5) == 0 && (tb ? n == k : k == n) && m == k && ta == tb ? p->A : draw_matrix(tb ? n : k, tb ? k : n, in, draw(2));
     p->M = masked ? draw_matrix(m, n, types[draw(6)], draw(2)) : NULL;
     p->selects = masked && !comp;
-    p->accum = draw(4) == 0 ? (p->floats ? GrB_PLUS_FP64 : GrB_PLUS_INT64) : NULL;
+    if (masked && dense_mask)
+        make_dense(p->M, m, n);
+    p->accum = !alike && draw(4) == 0 ? (p->floats ? GrB_PLUS_FP64 : GrB_PLUS_INT64) : NULL;
     p->C = draw_matrix(m, n, draw(4) ? known[which].type : types[draw(6)], false);
     if (draw(2))
         TRY(GrB_Matrix_clear(p->C));
     if (draw(2))
         TRY(GxB_Matrix_Option_set(p->C, GxB_SPARSITY_CONTROL, GxB_AUTO_SPARSITY));
+    const GrB_Matrix all[] = {p->A, p->B, p->M, p->C};
+    const int format = draw(2) ? GxB_BY_ROW : GxB_BY_COL;
+    for (int o = 0; alike && o < 4; o++)
+        if (all[o])
+            TRY(GxB_Matrix_Option_set(all[o], GxB_FORMAT, format));
     TRY(GrB_Descriptor_new(&p->desc));
     if (ta)
         TRY(GrB_Descriptor_set(p->desc, GrB_INP0, GrB_TRAN));

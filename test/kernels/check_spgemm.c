@@ -23,6 +23,7 @@ static uint64_t draw(uint64_t n)
 typedef struct matrix {
     int64_t p[400], h[400], wide[MOST];
     uint32_t narrow[MOST], narrow_p[400];
+    int8_t b[MOST];
     _Alignas(8) char x[MOST * 8];
     tsr_view view;
 } matrix;
@@ -90,6 +91,23 @@ static void draw_matrix(matrix *m, int64_t nrows, int64_t ncols, tsr_type type, 
                          .vlen = vlen, .ld = vlen, .nvals = nvals,
                          .p = narrow_p ? (const int64_t *)(const void *)m->narrow_p : m->p, .narrow_offsets = narrow_p, .h = hyper ? m->h : NULL,
                          .i = narrow ? (void *)m->narrow : (void *)m->wide, .x = m->x};
+}
+
+/* A bitmap or full mask, held as C is. */
+static void draw_dense(matrix *m, int64_t nrows, int64_t ncols, tsr_type type, bool by_col)
+{
+    const int64_t nvec = by_col ? ncols : nrows, vlen = by_col ? nrows : ncols, ld = vlen + (int64_t)draw(3), density = (int64_t)draw(101);
+    const bool full = draw(4) == 0;
+    int64_t nvals = 0;
+    for (int64_t e = 0; e < nvec * ld || e == 0; e++) {
+        m->b[e] = draw(100) < (uint64_t)density;
+        put_value(type, m->x, e);
+    }
+    for (int64_t v = 0; v < nvec; v++)
+        for (int64_t k = 0; k < vlen; k++)
+            nvals += full || m->b[v * ld + k];
+    m->view = (tsr_view){.format = full ? TSR_FULL : TSR_BITMAP, .type = type, .by_col = by_col, .iso = draw(4) == 0, .nrows = nrows, .ncols = ncols,
+                         .nvec = nvec, .vlen = vlen, .ld = ld, .nvals = nvals, .b = full ? NULL : m->b, .x = m->x};
 }
 
 /* ---- results ---- */
@@ -242,7 +260,10 @@ static tsr_spgemm draw_product(void)
     if (!tsr_spgemm_reads_b(&s))
         s.b.x = NULL;
     if (draw(2)) {
-        draw_matrix(&mask, m, n, (tsr_type)draw(TSR_TYPE_COUNT), true);
+        if (draw(3))
+            draw_matrix(&mask, m, n, (tsr_type)draw(TSR_TYPE_COUNT), true);
+        else
+            draw_dense(&mask, m, n, (tsr_type)draw(TSR_TYPE_COUNT), s.c_by_col);
         s.masked = true;
         s.mask_structural = draw(2);
         s.mask_complement = draw(2);

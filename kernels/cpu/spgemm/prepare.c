@@ -131,9 +131,12 @@ static void set_mask(tsr_spgemm_work *w)
 {
     const tsr_spgemm *s = &w->product;
     tsr_sg_job *job = &w->job;
-    job->masked = s->masked;
     if (!s->masked)
         return;
+    job->masked = tsr_is_compressed(&s->mask);
+    job->sieved = !job->masked;
+    job->m_b = s->mask.format == TSR_BITMAP ? s->mask.b : NULL;
+    job->m_ld = s->mask.ld;
     job->complement = s->mask_complement;
     job->m_p = tsr_offsets_of(&s->mask);
     job->m_h = s->mask.format == TSR_HYPERSPARSE ? s->mask.h : NULL;
@@ -192,13 +195,13 @@ static void narrow(tsr_spgemm_work *w)
 
 static bool is_valid(const tsr_spgemm *s)
 {
-    return tsr_is_compressed(&s->a) && tsr_is_compressed(&s->b) && (!s->masked || tsr_is_compressed(&s->mask));
+    return tsr_is_compressed(&s->a) && tsr_is_compressed(&s->b) && (!s->masked || tsr_is_compressed(&s->mask) || !s->mask.by_col);
 }
 
-/* Indices are kept in 32 bits beside their places, and masks as a byte a column. */
+/* Indices are kept in 32 bits beside their places, and compressed masks as a byte a column. */
 static bool fits(const tsr_spgemm *s)
 {
-    return s->n <= UINT32_MAX && (!s->masked || s->n <= (int64_t)1 << 27);
+    return s->n <= UINT32_MAX && (!s->masked || !tsr_is_compressed(&s->mask) || s->n <= (int64_t)1 << 27);
 }
 
 tsr_status tsr_sg_prepare(tsr_spgemm_work *w)
@@ -209,7 +212,7 @@ tsr_status tsr_sg_prepare(tsr_spgemm_work *w)
     tsr_status status = flip(&w->a, &s->a, tsr_spgemm_reads_a(s), s->nthreads);
     if (status == TSR_OK)
         status = flip(&w->b, &s->b, tsr_spgemm_reads_b(s), s->nthreads);
-    if (status == TSR_OK && s->masked)
+    if (status == TSR_OK && s->masked && tsr_is_compressed(&s->mask))
         status = flip(&w->mask, &s->mask, !s->mask_structural && s->mask.x, s->nthreads);
     if (status == TSR_OK && !expand(w))
         status = TSR_OUT_OF_MEMORY;

@@ -193,6 +193,50 @@ static bool compute_masked(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v
     return *how == WINDOW ? compute_hidden(t, w, v, lo, end) : compute_passing(t, w, v, lo, end);
 }
 
+/* ---- bitmap and full masks ---- */
+
+static void move_value(void *x, size_t size, int64_t to, int64_t from)
+{
+    switch (size) {
+    case 0: break;
+    case 1: ((uint8_t *)x)[to] = ((uint8_t *)x)[from]; break;
+    case 2: ((uint16_t *)x)[to] = ((uint16_t *)x)[from]; break;
+    case 4: ((uint32_t *)x)[to] = ((uint32_t *)x)[from]; break;
+    default: memmove((char *)x + (size_t)to * size, (char *)x + (size_t)from * size, size);
+    }
+}
+
+/* Takes what the mask hides out of the row that begins at `start`. */
+static void sieve(tsr_sg_thread *t, const tsr_sg_job *job, int64_t row, int64_t start)
+{
+    const int64_t at = row * job->m_ld, end = t->used;
+    const size_t size = job->valued ? job->size : 0;
+    int64_t kept = start;
+    for (int64_t q = start; q < end; q++) {
+        const int64_t j = t->i[q];
+        const bool passes = (!job->m_b || job->m_b[at + j]) && tsr_sg_mask_is_true(job, at + j);
+        t->i[kept] = j;
+        move_value(t->x, size, kept, q);
+        kept += passes != job->complement;
+    }
+    t->used = kept;
+}
+
+/* Notes say where entries were before the sieve: they are forgotten, and the row is sorted like one without. */
+static bool compute_sieved(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, way *how)
+{
+    const int64_t start = t->used;
+    if (!compute_free(t, w, v, how))
+        return false;
+    if (*how == DENSE) {
+        for (int64_t q = start; q < t->used; q++)
+            t->place[t->i[q]] = 0;
+        *how = HASH;
+    }
+    sieve(t, &w->job, row_of(&w->job, v), start);
+    return true;
+}
+
 /* ---- one row ---- */
 
 bool tsr_sg_compute_row(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v)
@@ -204,6 +248,6 @@ bool tsr_sg_compute_row(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v)
     if (!tsr_sg_room(t, w, most_of(w, v)))
         return false;
     const int64_t start = t->used;
-    const bool ok = job->masked ? compute_masked(t, w, v, &how) : compute_free(t, w, v, &how);
+    const bool ok = job->masked ? compute_masked(t, w, v, &how) : job->sieved ? compute_sieved(t, w, v, &how) : compute_free(t, w, v, &how);
     return ok && (how == WINDOW || !w->product.sorted || tsr_sg_sort(t, job->valued ? job->size : 0, start, how == DENSE ? job->n : 0));
 }

@@ -47,7 +47,10 @@ typedef struct tsr_sg_job {
     bool a_wide, b_wide, b_sorted;
     int64_t a_step, b_step, b_nvec;
     bool fetch;                /* B is large: ask for its rows ahead */
-    bool masked, complement;
+    bool masked, complement;   /* masked: by a compressed mask */
+    bool sieved;               /* … by a bitmap or full one: what it hides is dropped from a row that is done */
+    const int8_t *m_b;         /* of a bitmap */
+    int64_t m_ld;
     tsr_offsets m_p;
     const int64_t *m_h;
     const void *m_i, *m_x;
@@ -99,7 +102,7 @@ static inline int64_t tsr_sg_index(const void *i, bool wide, int64_t e)
     return wide ? ((const int64_t *)i)[e] : (int64_t)((const uint32_t *)i)[e];
 }
 
-/* Does entry e of the mask count? */
+/* Does entry e of the mask count, or the value at place e? */
 static inline bool tsr_sg_mask_is_true(const tsr_sg_job *job, int64_t e)
 {
     const int64_t at = e * job->m_step;

@@ -234,7 +234,7 @@ static tsr_status fill_known(repeat *r)
 {
     tsr_spgemm_work *w = r->w;
     tsr_status status = tsr_sg_prepare(w);
-    if (status == TSR_OK && (!w->loops.known || w->job.masked))
+    if (status == TSR_OK && (!w->loops.known || w->product.masked))
         return TSR_DECLINED;
     if (status == TSR_OK && !make_chunks(w))
         status = TSR_OUT_OF_MEMORY;

@@ -122,12 +122,14 @@ static bool lines_have_one(const tsr_view *a)
 static tsr_sparse_product_features features_of(const tsr_spgemm *product)
 {
     const tsr_spgemm s = tsr_spgemm_by_row(product);
-    tsr_sparse_product_features f = {.work = estimate_work(&s), .columns = (double)s.n, .nvals = (double)(s.a.nvals + s.b.nvals + s.mask.nvals),
+    const int64_t of_mask = tsr_is_compressed(&s.mask) ? s.mask.nvals : 0; /* of another only places that C reaches are read */
+    tsr_sparse_product_features f = {.work = estimate_work(&s), .columns = (double)s.n, .nvals = (double)(s.a.nvals + s.b.nvals + of_mask),
                                          .flipped = (double)((s.a.by_col ? s.a.nvals : 0) + (s.b.by_col ? s.b.nvals : 0) +
                                                              (s.mask.by_col ? s.mask.nvals : 0)),
                                          .places = (double)s.m * (double)s.n, .lines = 2 * (double)s.m + (double)s.k,
                                          .value_bytes = s.pattern ? 0 : (double)tsr_type_size(s.semiring.type), .copies = !s.masked && lines_have_one(&s.a),
-                                         .renames = !s.masked && lines_have_one(&s.b), .nthreads = s.nthreads};
+                                         .renames = !s.masked && lines_have_one(&s.b), .sieved = s.masked && !tsr_is_compressed(&s.mask),
+                                         .nthreads = s.nthreads};
     f.span = !s.masked && tsr_sparse_product_asks_span(&f) ? average_span(&s) : 0;
     return f;
 }

@@ -19,6 +19,11 @@
 #define NARROW_C 262144.0
 #define NEAR_SHARE 8.0
 
+/* Under a bitmap or full mask: products for a place of C, at least and at most.  With fewer, SuiteSparse drops what the mask hides before it is added up;
+ * with more, C is a bitmap, and the first call loses by its fresh memory. */
+#define SIEVED_LEAST (1.0 / 16)
+#define SIEVED_MOST 4.0
+
 /* ns of one thread for SuiteSparse 7.4.0: per product and per entry of C.  Fitted to plus_times, FP64, on 2 and 16 threads; products that meet
  * in one entry lie between 1 and 130, and are not counted here but taken as ENTRIES_PER_PRODUCT. */
 #define SUITESPARSE_PRODUCT 3.0
@@ -41,6 +46,8 @@ const char *tsr_sparse_product_pays(const tsr_sparse_product_features *f)
 {
     if (f->work < LEAST_WORK)
         return "few products of sparse operands";
+    if (f->sieved && (f->work < SIEVED_LEAST * f->places || f->work > SIEVED_MOST * f->places))
+        return "few or many products for the places of a dense mask";
     if (f->copies)
         return "lines of a sparse operand times a number";
     if (f->renames && f->nthreads < 2)

@@ -19,6 +19,7 @@ typedef struct tsr_sparse_product_features {
     bool stays;     /* … and keeps C */
     bool copies;    /* C's lines are lines of one operand times a number */
     bool renames;   /* … are lines of the left one with other indices, some joined */
+    bool sieved;    /* by a bitmap or full mask */
     int nthreads;
 } tsr_sparse_product_features;
 
