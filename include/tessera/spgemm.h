@@ -29,7 +29,7 @@ enum {
 };
 
 /* What is known of one product, opaque.  A plan that is executed a second time keeps C's pattern from then on (4 bytes an entry of the host's
- * memory; on a device also the operands, C, and up to 8 bytes a product as memory allows), so that later executions compute values only. */
+ * memory; on a device also the operands, C, and up to 11 bytes a product as memory allows), so that later executions compute values only. */
 typedef struct tsr_spgemm_plan tsr_spgemm_plan;
 
 /* Finds out how many entries op(A) op(B) has.  Values are not read; those of another type than the semiring's are typecast when it is

@@ -319,7 +319,7 @@ static void draw_operands(uint64_t *r, spgemm_case *c)
     if (kind == 8)
         m = 1 + below(r, 6), k = 300, n += 9000, a.typical = 250, a.longest = 300, b.typical = 1500, b.longest = 4000;
     if (kind == 9) {
-        k = 300, n += 500, a.typical = 250, a.longest = 300;
+        k = 700, n += 500, a.typical = 1 + below(r, 600), a.longest = 700;
         b = (shape){.typical = 3, .longest = 6, .near = many, .full = 20, .hub = true};
     }
     c->a = draw_matrix(r, m, k, &a, c->semiring.type, below(r, 6) == 0);
@@ -339,7 +339,7 @@ static void draw_operands(uint64_t *r, spgemm_case *c)
 static void keep_places(tsr_cuda_spgemm_work *work, const tsr_cuda_spgemm *q, const tsr_cuda_csr *c, uint64_t *r)
 {
     size_t bytes = 0, most = below(r, 4) ? SIZE_MAX / 2 : (size_t)below(r, 100000);
-    tsr_status status = below(r, 3) ? tsr_cuda_spgemm_keep(work, &bytes, q, c, most) : TSR_DECLINED;
+    tsr_status status = below(r, 8) ? tsr_cuda_spgemm_keep(work, &bytes, q, c, most) : TSR_DECLINED;
     if (status != TSR_DECLINED)
         must(status);
     if ((status == TSR_OK) != (bytes > 0) || bytes > most)

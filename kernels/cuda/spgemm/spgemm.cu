@@ -278,7 +278,8 @@ struct tsr_cuda_spgemm_work {
     int64_t capacity;
     spgemm_parts parts;   /* of the rows of divided_bin */
     spgemm_places places; /* code NULL: not kept */
-    void *parts_memory, *places_memory;
+    spgemm_places_memory places_memory;
+    void *parts_memory;
 };
 
 namespace {
@@ -614,6 +615,14 @@ bool takes(const tsr_cuda_spgemm *q)
     return fits && (q->pattern || (monoid_fits && complex_fits));
 }
 
+void free_places(tsr_cuda_spgemm_work *work, void *stream)
+{
+    tsr_cuda_free(work->places_memory.entries, stream);
+    tsr_cuda_free(work->places_memory.code, stream);
+    work->places_memory = {};
+    work->places = {};
+}
+
 void free_stored(tsr_cuda_spgemm_work *work, void *stream)
 {
     tsr_cuda_free(work->stored_memory, stream);
@@ -664,7 +673,7 @@ tsr_status tsr_cuda_spgemm_fill(tsr_cuda_spgemm_work *work, const tsr_cuda_spgem
 static bool are_worth_it(const tsr_cuda_spgemm_work *work, const tsr_cuda_spgemm *product)
 {
     constexpr uint64_t many = 12;
-    bool numbers_fit = product->b->nvals <= int64_t(spgemm_head) && product->a->nvals <= int64_t(UINT32_MAX);
+    bool numbers_fit = product->b->nvals <= int64_t(UINT32_MAX) && product->a->nvals <= int64_t(UINT32_MAX) && work->totals.products < UINT32_MAX;
     return numbers_fit && work->nvals > 0 && work->totals.products < many * uint64_t(work->nvals);
 }
 
@@ -687,8 +696,11 @@ tsr_status tsr_cuda_spgemm_keep(tsr_cuda_spgemm_work *work, size_t *bytes, const
     counted.x = counts;
     status = Filler(work, &q, &counted).compute(true);
     if (status == TSR_OK)
-        status = spgemm_find_places(&work->places, &work->places_memory, bytes, { work->list, work->totals.rows }, &q, &counted, counts,
-                                    most_bytes - scratch);
+        status = spgemm_find_places(&work->places, &work->places_memory, { work->list, work->totals.rows }, &q, &counted, work->totals.products,
+                                    counts, most_bytes - scratch);
+    if (status != TSR_OK)
+        free_places(work, stream);
+    *bytes = work->places_memory.bytes;
     tsr_cuda_free(counts, stream);
     return status;
 }
@@ -698,7 +710,7 @@ void tsr_cuda_spgemm_free(tsr_cuda_spgemm_work *work, void *stream)
     if (!work)
         return;
     free_stored(work, stream);
-    tsr_cuda_free(work->places_memory, stream);
+    free_places(work, stream);
     tsr_cuda_free(work->parts_memory, stream);
     tsr_cuda_free(work->rows_memory, stream);
     delete work;

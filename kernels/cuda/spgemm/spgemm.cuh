@@ -90,16 +90,24 @@ template <class T> struct spgemm_part_operands : spgemm_operands<T> {
     uint32_t low, high;
 };
 
-/* Where the values of every product are: those of one entry of C behind one another, in the order of A's entries; then those of the next. */
+/* Where the values of every product are, for the entries of C in windows.  In a window, entries come in the order of how many products they have, most
+ * first; 32 of them make a slice.  Of a slice first come the first products of its entries, then the second ones of those that have two, and so on.
+ * Those of one entry are in the order of A's entries.  An entry of many products has its places by itself, behind the windows. */
 struct spgemm_places {
-    const unsigned long long *code; // entry of A << 32 | entry of B; spgemm_head: an entry of C begins
-    uint64_t count;
-    uint32_t chunk;                 // products that a warp begins with
-    const int64_t *first;           // of each chunk: the first entry of C that begins there or later
-    const uint32_t *start;          // [entries + 1] of each entry of C, its first product; NULL: not known, and some entry has many
-    int64_t entries;
+    const unsigned long long *code; // entry of A << 32 | entry of B; NULL: nothing is kept
+    const uint16_t *entry;          // [windows * spgemm_window] products * spgemm_window + number in the window; 0 products: none here
+    const int64_t *slice;           // [windows * spgemm_window / 32 + 1] where its places begin
+    int64_t windows;
+    const int64_t *many_entry;      // [many] of C
+    const uint32_t *many_start;     // [many + 1] where its places begin
+    uint32_t many;
 };
-constexpr unsigned long long spgemm_head = 1ull << 31;
+constexpr uint32_t spgemm_window = 1024;
+
+struct spgemm_places_memory {
+    void *entries, *code;
+    size_t bytes;
+};
 
 /* Rows of each bin, those of one behind those of the one before. */
 struct spgemm_rows_by_bin {
@@ -107,10 +115,10 @@ struct spgemm_rows_by_bin {
     const uint32_t *rows; // [SPGEMM_BINS], on the host
 };
 
-/* Of C, whose p and i are there, and of whose entries `counts` has the numbers of products (it is written to).  *memory, of *bytes, is the
- * caller's. */
-tsr_status spgemm_find_places(spgemm_places *places, void **memory, size_t *bytes, const spgemm_rows_by_bin &rows, const tsr_cuda_spgemm *product,
-    const tsr_cuda_csr *c, uint32_t *counts, size_t most_bytes);
+/* Of C, whose p and i are there, and of whose entries `counts` has the numbers of products (it is written to), at most product_count
+ * in all, fewer than 2^32 - 1.  The memory is the caller's, also after a failure.  TSR_DECLINED: it is more than most_bytes. */
+tsr_status spgemm_find_places(spgemm_places *places, spgemm_places_memory *memory, const spgemm_rows_by_bin &rows, const tsr_cuda_spgemm *product,
+    const tsr_cuda_csr *c, uint64_t product_count, uint32_t *counts, size_t most_bytes);
 
 /* What launches one bin of one semiring. */
 struct spgemm_call {

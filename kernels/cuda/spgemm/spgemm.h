@@ -45,9 +45,9 @@ tsr_status tsr_cuda_spgemm_count(tsr_cuda_spgemm_work **work, tsr_cuda_spgemm_si
 /* c: nrows, ncols, nvals, and arrays p [m+1], i [nvals], x [nvals] (not looked at with `pattern`) of the caller.  `product` may have other
  * values than `count` saw, in the same patterns: then again must be true.  again: c->p and c->i are as an earlier fill left them. */
 tsr_status tsr_cuda_spgemm_fill(tsr_cuda_spgemm_work *work, const tsr_cuda_spgemm *product, tsr_cuda_csr *c, bool again);
-/* After a fill of c: the place of every product is kept with the work, for fills again, which then take one pass.  8 bytes a product, and 4 an
- * entry of C while they are found: most_bytes at most; *bytes are taken afterwards.  Waits for the stream.  TSR_DECLINED: they are more, or would not be faster; then, and
- * after a failure, fills again work as before. */
+/* After a fill of c: the place of every product is kept with the work, for fills again, which then take one pass.  8 bytes a product and 2.25 an
+ * entry of C, and 4 more an entry while they are found: most_bytes at most; *bytes are taken afterwards.  Waits for the stream.  TSR_DECLINED: they
+ * are more, or would not be faster; then, and after a failure, fills again work as before. */
 tsr_status tsr_cuda_spgemm_keep(tsr_cuda_spgemm_work *work, size_t *bytes, const tsr_cuda_spgemm *product, const tsr_cuda_csr *c,
                                 size_t most_bytes);
 void tsr_cuda_spgemm_free(tsr_cuda_spgemm_work *work, void *stream);

@@ -159,16 +159,9 @@ template <class P> class spgemm_launcher {
 
     tsr_status sum_places() const
     {
-        if (call.places->start) {
-            uint64_t needed = (uint64_t(call.places->entries) + places_threads - 1) / places_threads, limit = uint64_t(call.product->device->sms) * 64;
-            TSR_LAUNCH(spgemm_sum_entries<P>, unsigned(needed < limit ? needed : limit), unsigned(places_threads), 0, call.product->stream, q,
-                       *call.places, place.x);
-            return launch_status();
-        }
-        uint64_t per_block = uint64_t(call.places->chunk) * (places_threads / 32), blocks = (call.places->count + per_block - 1) / per_block;
-        uint64_t most = uint64_t(call.product->device->sms) * 64;
-        TSR_LAUNCH(spgemm_sum_places<P>, unsigned(blocks < most ? blocks : most), unsigned(places_threads), 0, call.product->stream, q,
-                   *call.places, place.x);
+        const spgemm_places &places = *call.places;
+        int64_t blocks = places.windows + (places.many + places_warps - 1) / places_warps;
+        TSR_LAUNCH(spgemm_sum_places<P>, unsigned(blocks), unsigned(places_threads), 0, call.product->stream, q, places, place.x);
         return launch_status();
     }
 

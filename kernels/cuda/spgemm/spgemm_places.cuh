@@ -1,162 +1,140 @@
-// Values alone from the places of products: products of one entry of C lie behind one another, those of the next entry follow.
+// Values alone from the places of products (spgemm_places): a thread for an entry of C, a warp for one of many products.  The order of every sum is
+// that of A's entries.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "kernels/cuda/spgemm/spgemm.cuh"
 
-constexpr int places_threads = 256, places_ahead = 8, places_tile = 32 * places_ahead;
+constexpr int places_threads = 256, places_warps = places_threads / 32;
+constexpr uint32_t places_ahead = 2; // products that a thread reads at a time: more take registers, and fewer warps fit
 
-/* What the lanes of a warp know of one tile of products. */
-struct spgemm_tile_heads {
-    uint32_t words[places_ahead]; // bit: an entry of C begins at this product
-    uint32_t count;               // of products in the tile
-
-    /* The first head from product k on, or the end of the tile. */
-    __device__ __forceinline__ uint32_t next(uint32_t k) const
-    {
-        uint32_t found = count;
-#pragma unroll
-        for (int u = places_ahead - 1; u >= 0; u--) {
-            uint32_t from = uint32_t(u) * 32, bits = k <= from ? words[u] : k < from + 32 ? words[u] >> (k - from) << (k - from) : 0;
-            if (bits)
-                found = from + uint32_t(__ffs(int(bits))) - 1;
-        }
-        return found;
-    }
-};
-
-/* A warp for a chunk of products: the entries of C that begin there, to their ends.  The order of a sum is that of A's entries. */
-template <class P> class spgemm_places_warp {
-    using V = typename P::value;
-
-  public:
-    __device__ spgemm_places_warp(const spgemm_operands<V> &operands, const spgemm_places &kept, V *to, V *shared)
-        : q(operands), places(kept), x(to), formed(shared), lane(threadIdx.x % 32) {}
-
-    __device__ __forceinline__ void compute(uint64_t chunk)
-    {
-        const uint64_t limit = (chunk + 1) * places.chunk;
-        entry = places.first[chunk] - 1; // of C, that the next head follows
-        open = false;
-        for (uint64_t base = chunk * places.chunk; base < places.count && (base < limit || open); base += places_tile) {
-            form(base);
-            __syncwarp();
-            add_up(base < limit ? places_tile : 0);
-            __syncwarp();
-        }
-        if (open && lane == 0)
-            x[entry] = carry;
-    }
-
-  private:
-    __device__ __forceinline__ void form(uint64_t base)
-    {
-        unsigned long long code[places_ahead];
-        V a[places_ahead], b[places_ahead];
-        heads.count = uint32_t(min(places.count - base, uint64_t(places_tile)));
-#pragma unroll
-        for (int u = 0; u < places_ahead; u++) {
-            uint32_t k = uint32_t(u) * 32 + lane;
-            code[u] = k < heads.count ? load_once(places.code + base + k) : 0;
-        }
-#pragma unroll
-        for (int u = 0; u < places_ahead; u++) {
-            bool there = uint32_t(u) * 32 + lane < heads.count;
-            a[u] = q.ax && there ? load_value(q.ax + (code[u] >> 32)) : q.a_iso;
-            b[u] = q.bx && there ? load_value(q.bx + (code[u] & ~spgemm_head & 0xffffffffu)) : q.b_iso;
-            heads.words[u] = __ballot_sync(~0u, there && (code[u] & spgemm_head));
-        }
-#pragma unroll
-        for (int u = 0; u < places_ahead; u++)
-            formed[u * 32 + lane] = P::multiply(q.op, a[u], b[u]);
-    }
-
-    __device__ __forceinline__ V sum(V s, uint32_t from, uint32_t to) const
-    {
-        for (; from < to; from++)
-            s = P::merge(q.op, s, formed[from]);
-        return s;
-    }
-
-    /* Entries that begin at product `most` of the tile or later are others'. */
-    __device__ __forceinline__ void add_up(uint32_t most)
-    {
-        uint32_t begin = heads.next(0);
-        if (open) {
-            carry = sum(carry, 0, begin);
-            if (begin < heads.count && lane == 0)
-                x[entry] = carry;
-        }
-        bool still = open && begin == heads.count;
-        V last = carry;
-        uint32_t before = 0, mine = 0; // heads before; a bit of the word whose entry goes on
-#pragma unroll
-        for (int u = 0; u < places_ahead; u++) {
-            uint32_t k = uint32_t(u) * 32 + lane, word = uint32_t(u) * 32 < most ? heads.words[u] : 0;
-            if (word >> lane & 1) {
-                uint32_t end = heads.next(k + 1), number = before + uint32_t(__popc(word & ((1u << lane) - 1)));
-                V s = sum(P::identity(q.op), k, end);
-                if (end < heads.count) {
-                    x[entry + 1 + number] = s;
-                } else {
-                    last = s;
-                    mine = 1;
-                }
-            }
-            before += uint32_t(__popc(word));
-        }
-        uint32_t owner = __ballot_sync(~0u, mine);
-        entry += before;
-        open = still || owner;
-        if (owner)
-            carry = lane_of<32>(last, __ffs(int(owner)) - 1);
-    }
-
-    const spgemm_operands<V> &q;
-    const spgemm_places &places;
-    V *x, *formed;
-    uint32_t lane;
-    spgemm_tile_heads heads;
-    int64_t entry;
-    bool open; // the entry has begun and not ended; `carry` is its sum so far, known to all
-    V carry;
-};
-
-/* A thread for an entry of C; the products of its neighbours lie beside its own.  The order of a sum is that of A's entries here, too. */
-template <class P> __global__ void __launch_bounds__(places_threads) spgemm_sum_entries(spgemm_operands<typename P::value> q, spgemm_places places,
-    typename P::value *x)
+/* The product of a place; beyond the places, anything. */
+template <class P, class V = typename P::value>
+__device__ __forceinline__ V product_at(const spgemm_operands<V> &q, unsigned long long code, bool there)
 {
-    using V = typename P::value;
-    constexpr int ahead = 4;
-    for (int64_t e = blockIdx.x * int64_t(places_threads) + threadIdx.x; e < places.entries; e += gridDim.x * int64_t(places_threads)) {
-        uint32_t end = __ldg(places.start + e + 1);
-        V s = P::identity(q.op);
-        for (uint32_t k = __ldg(places.start + e); k < end; k += ahead) {
-            V a[ahead], b[ahead];
-#pragma unroll
-            for (uint32_t u = 0; u < ahead; u++) {
-                unsigned long long code = k + u < end ? __ldg(places.code + k + u) : 0;
-                a[u] = q.ax && k + u < end ? load_value(q.ax + (code >> 32)) : q.a_iso;
-                b[u] = q.bx && k + u < end ? load_value(q.bx + uint32_t(code)) : q.b_iso;
-            }
-#pragma unroll
-            for (uint32_t u = 0; u < ahead; u++)
-                if (k + u < end)
-                    s = P::merge(q.op, s, P::multiply(q.op, a[u], b[u]));
-        }
-        x[e] = s;
-    }
+    V a = q.ax && there ? load_value(q.ax + (code >> 32)) : q.a_iso;
+    V b = q.bx && there ? load_value(q.bx + uint32_t(code)) : q.b_iso;
+    return P::multiply(q.op, a, b);
 }
 
-template <class P> __global__ void __launch_bounds__(places_threads) spgemm_sum_places(spgemm_operands<typename P::value> q, spgemm_places places,
+/* The sum of this lane's entry of `count` products, whose slice has its places from `code` on; counts do not ascend from lane to lane.  Places are read
+ * while the values at those before are under way. */
+template <class P, class V = typename P::value>
+__device__ __forceinline__ V sum_in_slice(const spgemm_operands<V> &q, const unsigned long long *code, uint32_t count)
+{
+    const uint32_t most = __shfl_sync(~0u, count, 0);
+    unsigned long long place[places_ahead];
+    V s = P::identity(q.op);
+    code += threadIdx.x % 32;
+    auto read = [&](uint32_t begin) {
+#pragma unroll
+        for (uint32_t u = 0; u < places_ahead; u++) {
+            bool there = begin + u < count;
+            place[u] = there ? load_once(code) : 0;
+            code += __popc(__ballot_sync(~0u, there));
+        }
+    };
+    read(0);
+    for (uint32_t k = 0; k < most; k += places_ahead) {
+        V product[places_ahead];
+#pragma unroll
+        for (uint32_t u = 0; u < places_ahead; u++)
+            product[u] = product_at<P>(q, place[u], k + u < count);
+        read(k + places_ahead);
+#pragma unroll
+        for (uint32_t u = 0; u < places_ahead; u++)
+            if (k + u < count)
+                s = P::merge(q.op, s, product[u]);
+    }
+    return s;
+}
+
+/* A block for a window; its sums are written in the order of C. */
+template <class P, class V = typename P::value>
+__device__ __forceinline__ void sum_window(const spgemm_operands<V> &q, const spgemm_places &places, int64_t window, V *sums, V *x)
+{
+    constexpr int slices = spgemm_window / 32;
+    __shared__ bool has_sum[spgemm_window]; // by few products
+    uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, entry[slices / places_warps];
+    int64_t from[slices / places_warps];
+#pragma unroll
+    for (uint32_t k = 0; k < slices / places_warps; k++) {
+        int64_t slice = window * slices + k * places_warps + warp;
+        entry[k] = __ldg(places.entry + slice * 32 + lane);
+        from[k] = __ldg(places.slice + slice);
+    }
+#pragma unroll
+    for (uint32_t k = 0; k < slices / places_warps; k++) {
+        uint32_t count = entry[k] / spgemm_window, number = entry[k] % spgemm_window;
+        V s = sum_in_slice<P>(q, places.code + from[k], count);
+        has_sum[number] = count > 0;
+        if (count > 0)
+            sums[number] = s;
+    }
+    __syncthreads();
+    x += window * spgemm_window;
+    for (uint32_t k = threadIdx.x; k < spgemm_window; k += places_threads)
+        if (has_sum[k])
+            x[k] = sums[k];
+}
+
+/* A warp for an entry of many products: while one tile of them is added up, the next is under way. */
+template <class P, class V = typename P::value>
+__device__ __forceinline__ V sum_many(const spgemm_operands<V> &q, const unsigned long long *code, uint32_t count, V *formed)
+{
+    constexpr uint32_t tile = 32 * places_ahead;
+    uint32_t lane = threadIdx.x % 32;
+    unsigned long long place[places_ahead];
+    V product[places_ahead], s = P::identity(q.op);
+    auto read = [&](uint32_t begin) {
+#pragma unroll
+        for (uint32_t u = 0; u < places_ahead; u++) {
+            uint32_t k = begin + u * 32 + lane;
+            place[u] = k < count ? load_once(code + k) : 0;
+        }
+    };
+    auto form = [&](uint32_t begin) {
+#pragma unroll
+        for (uint32_t u = 0; u < places_ahead; u++)
+            product[u] = product_at<P>(q, place[u], begin + u * 32 + lane < count);
+    };
+    read(0);
+    form(0);
+    read(tile);
+    for (uint32_t begin = 0; begin < count; begin += tile) {
+#pragma unroll
+        for (uint32_t u = 0; u < places_ahead; u++)
+            formed[u * 32 + lane] = product[u];
+        __syncwarp();
+        form(begin + tile);
+        read(begin + 2 * tile);
+        uint32_t end = min(tile, count - begin);
+#pragma unroll 8
+        for (uint32_t k = 0; k < end; k++)
+            s = P::merge(q.op, s, formed[k]);
+        __syncwarp();
+    }
+    return s;
+}
+
+/* Blocks for entries of many products come first: they take longest.  As many warps as the device holds: they wait for memory. */
+template <class P> __global__ void __launch_bounds__(places_threads, sizeof(typename P::value) > 8 ? 4 : 8) spgemm_sum_places(spgemm_operands<typename P::value> q, spgemm_places places,
     typename P::value *x)
 {
-    constexpr int warps = places_threads / 32;
     using V = typename P::value;
-    __shared__ __align__(16) unsigned char memory[warps * places_tile * sizeof(V)];
-    uint32_t warp = threadIdx.x / 32;
-    spgemm_places_warp<P> mine(q, places, x, reinterpret_cast<V *>(memory) + warp * places_tile);
-    uint64_t chunks = (places.count + places.chunk - 1) / places.chunk;
-    for (uint64_t chunk = blockIdx.x * uint64_t(warps) + warp; chunk < chunks; chunk += gridDim.x * uint64_t(warps))
-        mine.compute(chunk);
+    static_assert(places_warps * 32 * places_ahead <= spgemm_window, "products of each warp fit where sums do");
+    __shared__ __align__(16) unsigned char memory[spgemm_window * sizeof(V)];
+    V *sums = reinterpret_cast<V *>(memory);
+    uint32_t many_blocks = (places.many + places_warps - 1) / places_warps;
+    if (blockIdx.x >= many_blocks) {
+        sum_window<P>(q, places, blockIdx.x - many_blocks, sums, x);
+        return;
+    }
+    uint32_t warp = threadIdx.x / 32, at = blockIdx.x * places_warps + warp;
+    if (at >= places.many)
+        return;
+    uint32_t begin = places.many_start[at];
+    V s = sum_many<P>(q, places.code + begin, places.many_start[at + 1] - begin, sums + warp * 32 * places_ahead);
+    if (threadIdx.x % 32 == 0)
+        x[places.many_entry[at]] = s;
 }
