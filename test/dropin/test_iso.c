@@ -388,10 +388,10 @@ static void test_one_entry_is_extracted(void **state)
         ok(GrB_Vector_resize(want, k & 1 ? 2 : 3));
         if (k & 2) ok(GxB_Vector_Option_set(want, GxB_SPARSITY_CONTROL, GxB_AUTO_SPARSITY));
         got = copy(want);
-        const GrB_Index *I = k & 1 ? pairs : range, n = k & 1 ? 2 : GxB_RANGE;
+        const GrB_Index *list = k & 1 ? pairs : range, n = k & 1 ? 2 : GxB_RANGE;
         const GrB_BinaryOp accum = k & 4 ? GrB_LOR : GrB_LAND;
-        ok(listed_of_suitesparse("GrB_Vector_extract")(want, NULL, accum, u, I, n, NULL));
-        ok(GrB_Vector_extract(got, NULL, accum, u, I, n, NULL));
+        ok(listed_of_suitesparse("GrB_Vector_extract")(want, NULL, accum, u, list, n, NULL));
+        ok(GrB_Vector_extract(got, NULL, accum, u, list, n, NULL));
         assert_true(same(want, got));
         free_all(u, want, got, NULL);
     }
