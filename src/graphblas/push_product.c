@@ -77,7 +77,7 @@ static bool pulls_list(const push_call *h)
 static bool has_forms(const push_call *h)
 {
     const bool dense = is_dense(h->u_handle), sparse = tsr_match_sparsity(h->u_handle) == GxB_SPARSE;
-    return (dense || (sparse && (!h->pull || h->c->vector))) && (!dense || !h->c->vector) && tsr_match_sparsity(h->c->M) != GxB_HYPERSPARSE;
+    return (h->c->vector ? sparse : dense || (sparse && !h->pull)) && tsr_match_sparsity(h->c->M) != GxB_HYPERSPARSE;
 }
 
 /* ---- operands ---- */

@@ -8,7 +8,6 @@
 #include "kernels/cpu/common/chunks.h"
 #include "kernels/cpu/common/scratch.h"
 #include "kernels/cpu/sparse/gate.h"
-#include "kernels/cpu/sparse/lane.h"
 #include "kernels/cpu/sparse/open.h"
 #include "kernels/cpu/sparse/products.h"
 #include "src/base/split.h"
@@ -199,18 +198,9 @@ static size_t value_size(const pulling *w)
 static int64_t part_begin(const pulling *w, int64_t part)
 {
     const tsr_push *p = w->p;
-    if (w->rows || part == 0 || part == w->parts)
+    if (w->rows)
         return w->first + tsr_part_begin(w->count, (int)part, w->parts);
-    const int64_t entry = tsr_part_begin(tsr_push_start(p, w->count), (int)part, w->parts);
-    int64_t low = 0, high = w->count;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (tsr_push_start(p, middle) < entry)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return tsr_part_vector_of((tsr_offsets){p->starts, tsr_push_is_narrow(p)}, w->count, (int)part, w->parts);
 }
 
 static void work(void *context, int64_t part)
