@@ -31,6 +31,7 @@ FEWEST = 3  # turns of a cell, also beyond its budget
 ROUNDING = 1e-4  # of answers in FP32
 MOST = 1.02  # instructions over those of plain SuiteSparse
 HEAD = 16  # calls whose times a record has one by one
+CHANCE = .05  # at most, of being called surely below without being it
 CLOCK = 2.0  # ms that a single call takes at least to be compared: drivers print tenths
 # trial: seconds of one call; answer: what must agree; stop: nothing behind this line is of interest; whole: never fewer calls, as what
 # must agree is printed behind the last one; function: what --instructions counts.
@@ -322,6 +323,31 @@ def below(row, least):
     return row.get('ratio_instructions', 0) > MOST or any(row.get(key) is not None and row[key] < least for key in ('ratio', 'ratio_first'))
 
 
+def arrangements(first, second):
+    """counts[u]: how many orders of so many times of one kind and of another have u pairs in which the second is longer."""
+    counts = {(0, n): [1] for n in range(second + 1)}
+    for m in range(1, first + 1):
+        counts[m, 0] = [1]
+        for n in range(1, second + 1):
+            # the longest of all is of the second kind, longer than all m of the first, or of the first
+            longer, rest = [0] * m + counts[m, n - 1], counts[m - 1, n]
+            counts[m, n] = [a + b for a, b in zip(longer, rest + [0] * (len(longer) - len(rest)))]
+    return counts[first, second]
+
+
+def surely_longer(plain, auto):
+    """Whether auto's times are the longer ones by more than chance: Wilcoxon's rank-sum test, one-sided, exact."""
+    pairs = sum(b > a for a in plain for b in auto)
+    counts = arrangements(len(plain), len(auto))
+    return sum(counts[pairs:]) <= CHANCE * sum(counts)
+
+
+def surely_below(row, least, side):
+    """Whether a ratio lies below the bound, and not by chance only: times of all turns, each side's multiplied by the bound."""
+    keys = [key for key in ('', '_first') if below({'ratio': row.get(f'ratio{"_" + CONTROL if side == CONTROL else ""}{key}')}, least)]
+    return any(surely_longer(row[f'{PLAIN}{key}_ms'], [least * time for time in row[f'{side}{key}_ms']]) for key in keys)
+
+
 def below_by_chance(row, least):
     """Whether plain SuiteSparse lies below itself, where a control was run."""
     return below({key: row.get(key.replace('ratio', 'ratio_' + CONTROL)) for key in ('ratio', 'ratio_first')}, least)
@@ -336,7 +362,7 @@ def describe(row):
     counted = {key: row[key] for key in row if key.endswith('_moved_bytes')}
     if counted:
         return f"{head} " + '  '.join(f"{key[:-len('_moved_bytes')]} moved {' '.join(f'{n / 1e6:.6g}' for n in counts)} MB" for key, counts in counted.items())
-    mode = next(key for key in row if key.endswith('_ms') and key != PLAIN + '_ms')[:-len('_ms')]
+    mode = mode_of(row)
     medians = [statistics.median(row[side + key + '_ms']) for key in ('', '_first') for side in (PLAIN, mode)]
     best = f"{min(row['plain_ms']) / max(min(row[mode + '_ms']), 1e-9):.2f}x"
     shown = [f'{row[key]:.2f}x' if row[key] is not None else '–' for key in ('ratio', 'ratio_first', 'ratio_cpu')]
@@ -363,6 +389,18 @@ def table(rows, key='ratio'):
     return '\n'.join([*lines, '| geometric mean | ' + ' | '.join(means) + ' |'])
 
 
+def mode_of(row):
+    """The first side of a row beside plain."""
+    return next(key for key in row if key.endswith('_ms') and key != PLAIN + '_ms')[:-len('_ms')]
+
+
+def surely(timed, least):
+    """How many cells lie surely below the bound, and how many of plain SuiteSparse against itself."""
+    controls = [row for row in timed if CONTROL + '_ms' in row]
+    count = sum(surely_below(row, least, mode_of(row)) for row in timed)
+    return f'{count}' + (f' ({sum(surely_below(row, least, CONTROL) for row in controls)} of plain SuiteSparse against itself)' if controls else '')
+
+
 def report(rows, least):
     """Prints tables and what lies below the bound; the exit status."""
     timed = sorted((row for row in rows if 'plain_ms' in row), key=lambda row: row['graph'].lower())
@@ -374,6 +412,8 @@ def report(rows, least):
     chance = sum(below_by_chance(row, least) for row in rows)
     compared = f' ({chance} of plain SuiteSparse against itself)' if any('ratio_' + CONTROL in row for row in rows) else ''
     print(f'\n{len(rows)} cells, {len(slow)} below {least:g}{compared}, {len(bad)} different or failed', *map(describe, slow + bad), sep='\n')
+    if timed and slow:
+        print(f'more than chance (rank sums, {CHANCE:.0%}): {surely(timed, least)}')
     return 1 if slow or bad else 0
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests of clients.py: what the drivers print, and whole runs with scripts in the drivers' place.  SPDX-License-Identifier: Apache-2.0"""
+import itertools
 import json
 import os
 import subprocess
@@ -112,6 +113,20 @@ class Parsing(unittest.TestCase):
                           ({'ratio_instructions': 1.021}, True), ({'failed': 'why'}, False)):
             self.assertEqual(clients.below(row, .97), slow, row)
 
+    def test_longer_by_more_than_chance(self):
+        for plain, auto, sure in (([1, 2, 3], [4, 5, 6], True), ([1, 2, 4], [3, 5, 6], False), ([1] * 5, [1] * 5, False),
+                                  ([4, 5, 6], [1, 2, 3], False), ([1, 2, 3, 4, 9], [5, 6, 7, 8, 9], False)):
+            self.assertEqual(clients.surely_longer(plain, auto), sure, (plain, auto))
+        orders = list(itertools.combinations(range(7), 3))  # places of the first kind among seven times
+        for pairs, count in enumerate(clients.arrangements(3, 4)):
+            self.assertEqual(count, sum(pairs == sum(b > a for a in first for b in set(range(7)) - set(first)) for first in orders))
+
+    def test_below_by_more_than_chance(self):
+        row = {'plain_ms': [9, 10, 11], 'auto_ms': [12, 13, 14], 'control_ms': [9, 12, 10], 'ratio': .77, 'ratio_control': 1.0}
+        self.assertTrue(clients.surely_below(row, .97, 'auto'))
+        self.assertFalse(clients.surely_below(row, .97, clients.CONTROL))
+        self.assertFalse(clients.surely_below(row, .75, 'auto'))  # times of 9, 9.75, 10.5
+
     def test_calls_from_the_third_on(self):
         for seconds, mean in (([9.0, 9.0, 1.0, 2.0], 1.5), ([9.0, 8.0], 8.0), ([7.0], 7.0)):
             self.assertEqual(clients.from_third(clients.Process(seconds, [], 0, 0, True)), mean)
@@ -196,6 +211,7 @@ class Running(unittest.TestCase):
         status, text, rows = self.run_with('time=0.005', '--turns', '3', '--threads', '1', '--control')
         self.assertEqual((status, rows[0]['ratio'], rows[0]['ratio_control'], rows[0]['control_ms']), (1, .8, 1.0, [4.0] * 3))
         self.assertIn('1 cells, 1 below 0.97 (0 of plain SuiteSparse against itself), 0 different', text)
+        self.assertIn('more than chance (rank sums, 5%): 1 (0 of plain SuiteSparse against itself)', text)
         self.assertIn('control 1.00x', text)
         for row, chance in (({'ratio_control': .96}, True), ({'ratio_control': 1.0, 'ratio_control_first': .9}, True), ({'ratio': .9}, False)):
             self.assertEqual(clients.below_by_chance(row, .97), chance, row)
