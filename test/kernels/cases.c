@@ -316,6 +316,14 @@ static void make_long(tsr_product *p, rng *r)
     p->n = p->op == TSR_OP_SPMV ? 1 : 1 + rng_below(r, 9);
 }
 
+/* Long rows of B that many rows of A read: they are packed. */
+static void make_wide(tsr_product *p, rng *r)
+{
+    p->m = 40 + rng_below(r, 100);
+    p->k = 1 + rng_below(r, 20);
+    p->n = 128 + rng_below(r, 1000);
+}
+
 static void make(test_case *c, rng *r, tsr_op op, tsr_semiring semiring, int size, bool full_a)
 {
     static const int threads[] = { 1, 2, 3, 7 };
@@ -331,6 +339,8 @@ static void make(test_case *c, rng *r, tsr_op op, tsr_semiring semiring, int siz
     p->k = draw_length(r, size);
     if (!tsr_is_masked(op) && rng_chance(r, 8))
         make_long(p, r);
+    else if (op == TSR_OP_SPMM && rng_chance(r, 5))
+        make_wide(p, r);
     p->mask_structural = rng_chance(r, 50);
     p->c_by_col = rng_chance(r, 50);
     p->nthreads = threads[rng_below(r, 4)];

@@ -45,7 +45,7 @@ bool tsr_is_trivial(const tsr_product *product, tsr_result *result)
 
 void *tsr_scratch(size_t bytes)
 {
-    if (bytes < 2 * HUGE_PAGE)
+    if (bytes < TSR_SCRATCH_HUGE)
         return malloc(bytes > 0 ? bytes : 1);
     void *block = NULL;
     if (posix_memalign(&block, HUGE_PAGE, bytes) != 0)

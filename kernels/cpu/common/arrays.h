@@ -24,7 +24,8 @@ void tsr_flip_block_streamed(void *dst, int64_t dst_ld, const void *src, int64_t
 /* Nothing to multiply, or nothing to write: then a dense C is done, without an entry. */
 bool tsr_is_trivial(const tsr_product *product, tsr_result *result);
 
-/* Big scratch: at huge-page boundaries where that helps.  NULL: out of memory.  Freed with free. */
+/* Big scratch: from so many bytes on at huge-page boundaries.  NULL: out of memory.  Freed with free. */
+#define TSR_SCRATCH_HUGE ((size_t)4 << 20)
 void *tsr_scratch(size_t bytes);
 
 #endif

@@ -16,6 +16,10 @@
 #define MOST_BLOCK_BYTES (BLOCK_BYTES + 8 * ENTRY_SLAB_BYTES)
 #define FLIP_ROWS 256
 #define MAX_VECTOR 64
+#define LEAST_APART 1024 /* bytes from one row of B to the next; what follows is in gathers of a row of a slab: */
+#define APART 4          /* packing one */
+#define TOUCHED_SMALL 48 /* touching the first scratch for it, in small pages */
+#define TOUCHED_HUGE 16  /* ... in huge ones */
 
 typedef struct slab {
     const tsr_spmm_plan *plan;
@@ -28,7 +32,8 @@ typedef struct slab {
     int64_t ldb;
     const int8_t *bb;
     int64_t ldbb;
-    char *packed;        /* scratch of B, if B is by column */
+    bool pack;           /* B is by column, or its rows lie far apart */
+    char *packed;        /* scratch of such a B */
     int8_t *packed_flags;
     char *carry;         /* one slab row per carry slot */
     int8_t *carry_flags;
@@ -253,22 +258,35 @@ static void join_pieces(const slab *s)
 
 /* ---- B of a slab ---- */
 
+/* Rows [first, last) of a slab of B by row, side by side. */
+static void copy_rows(char *to, const char *from, int64_t ld, size_t bytes, int64_t rows)
+{
+    for (int64_t r = 0; r < rows; r++)
+        memcpy(to + r * (int64_t)bytes, from + r * ld, bytes);
+}
+
 static void pack_values(void *context, int64_t first, int64_t last)
 {
     slab *s = context;
     const tsr_spmm_plan *plan = s->plan;
     int64_t size = (int64_t)plan->size;
-    flip_fn *flip = flip_to(plan->product->k * s->columns * size);
-    flip(s->packed + first * s->columns * size, s->columns, plan->b + (s->first * plan->ldb + first) * size, plan->ldb, s->columns,
-        last - first, plan->size);
+    char *to = s->packed + first * s->columns * size;
+    if (plan->product->b.by_col)
+        flip_to(plan->product->k * s->columns * size)(to, s->columns, plan->b + (s->first * plan->ldb + first) * size, plan->ldb,
+            s->columns, last - first, plan->size);
+    else
+        copy_rows(to, plan->b + (first * plan->ldb + s->first) * size, plan->ldb * size, (size_t)(s->columns * size), last - first);
 }
 
 static void pack_flags(void *context, int64_t first, int64_t last)
 {
     slab *s = context;
     const tsr_view *b = &s->plan->product->b;
-    tsr_flip_block(s->packed_flags + first * s->columns, s->columns, b->b + s->first * b->ld + first, b->ld, s->columns,
-        last - first, 1);
+    int8_t *to = s->packed_flags + first * s->columns;
+    if (b->by_col)
+        tsr_flip_block(to, s->columns, b->b + s->first * b->ld + first, b->ld, s->columns, last - first, 1);
+    else
+        copy_rows((char *)to, (const char *)b->b + first * b->ld + s->first, b->ld, (size_t)s->columns, last - first);
 }
 
 /* Rows of B that a narrow tile would read past the end of the array are copied to s->tail. */
@@ -291,15 +309,15 @@ static void prepare_b(slab *s)
     const tsr_spmm_plan *plan = s->plan;
     const tsr_view *b = &plan->product->b;
     const int64_t k = plan->product->k;
-    bool pack = b->by_col && plan->b_same == NULL;
+    const bool pack = s->pack && plan->b_same == NULL;
     s->ldb = pack ? s->columns : plan->ldb;
     s->b = pack ? s->packed : plan->b + (plan->b_same == NULL ? s->first * (int64_t)plan->size : 0);
     if (pack)
         tsr_for_ranges(k, FLIP_ROWS, plan->product->nthreads, pack_values, s);
-    if (plan->flags && b->by_col)
+    if (plan->flags && s->pack)
         tsr_for_ranges(k, FLIP_ROWS, plan->product->nthreads, pack_flags, s);
-    s->bb = !plan->flags ? NULL : b->by_col ? s->packed_flags : b->b + s->first;
-    s->ldbb = b->by_col ? s->columns : b->ld;
+    s->bb = !plan->flags ? NULL : s->pack ? s->packed_flags : b->b + s->first;
+    s->ldbb = s->pack ? s->columns : b->ld;
     if (s->tiled)
         prepare_tail(s, pack ? k * s->columns : (k - 1) * s->ldb + plan->product->n - s->first);
 }
@@ -324,23 +342,43 @@ static void prepare_joined(slab *s, char same[ENTRY_SLAB_BYTES], int64_t width)
 
 /* ---- the whole ---- */
 
+/* Does a B by row of several slabs pay for being packed?  Rows of a slab lie far apart in it, each on a page of its own, and where their distance is
+ * a power of two in the same few sets of a cache.  Packing reads and writes a row of a slab in the time of APART gathers; the scratch is touched
+ * for the first time once in all slabs. */
+static bool is_apart(const slab *s, int64_t width)
+{
+    const tsr_product *product = s->plan->product;
+    const int64_t slabs = (product->n + width - 1) / width, row = width * (int64_t)s->plan->size;
+    const int64_t touched = product->k * row < (int64_t)TSR_SCRATCH_HUGE ? TOUCHED_SMALL : TOUCHED_HUGE;
+    return s->plan->b_same == NULL && s->plan->ldb * (int64_t)s->plan->size >= LEAST_APART
+        && slabs * product->a.nvals >= product->k * (APART * slabs + touched);
+}
+
+/* Without scratch a B by row is read where it lies. */
+static bool packing_begin(slab *s, int64_t width)
+{
+    const tsr_spmm_plan *plan = s->plan;
+    const bool by_col = plan->product->b.by_col, apart = !by_col && is_apart(s, width);
+    const size_t places = (size_t)(plan->product->k * width);
+    if (!by_col && !apart)
+        return true;
+    s->packed = plan->b_same == NULL ? tsr_scratch(places * plan->size) : NULL;
+    s->packed_flags = plan->flags ? tsr_scratch(places) : NULL;
+    s->pack = (plan->b_same != NULL || s->packed != NULL) && (!plan->flags || s->packed_flags != NULL);
+    return s->pack || apart;
+}
+
 static tsr_status slab_begin(slab *s, int64_t width)
 {
     const tsr_product *product = s->plan->product;
-    size_t size = s->plan->size, k = (size_t)product->k, columns = (size_t)width;
     bool split = s->plan->flags || product->semiring.add != TSR_ADD_ANY;
     if (tsr_chunks_make(&s->chunks, tsr_offsets_of(&product->a), product->a.nvec, product->nthreads, split) != TSR_OK)
         return TSR_OUT_OF_MEMORY;
-    bool pack = product->b.by_col;
-    size_t slots = (size_t)s->chunks.slots + 1;
-    s->packed = pack && s->plan->b_same == NULL ? tsr_scratch(k * columns * size) : NULL;
-    s->packed_flags = pack && s->plan->flags ? tsr_scratch(k * columns) : NULL;
-    s->carry = malloc(slots * columns * size);
-    s->carry_flags = s->plan->flags ? malloc(slots * columns) : NULL;
+    const size_t places = (size_t)(s->chunks.slots + 1) * (size_t)width;
+    s->carry = malloc(places * s->plan->size);
+    s->carry_flags = s->plan->flags ? malloc(places) : NULL;
     s->tail = calloc(MAX_VECTOR, MAX_VECTOR);
-    bool ok = s->carry != NULL && s->tail != NULL && (!s->plan->flags || s->carry_flags != NULL)
-        && (!pack || s->plan->b_same != NULL || s->packed != NULL)
-        && (!pack || !s->plan->flags || s->packed_flags != NULL);
+    const bool ok = packing_begin(s, width) && s->carry != NULL && s->tail != NULL && (!s->plan->flags || s->carry_flags != NULL);
     return ok ? TSR_OK : TSR_OUT_OF_MEMORY;
 }
 
