@@ -20,16 +20,7 @@ typedef _Bool bool;
         }                                                                                                 \
         ((tsr_c_##type *)out)[e] = x;                                                                     \
     }
-#define JOIN_NUMBERS(type, wide)                  \
-    JOIN(plus, type, tsr_add_plus_##type(x, y))   \
-    JOIN(times, type, tsr_mul_times_##type(x, y)) \
-    JOIN(min, type, tsr_add_min_##type(x, y))     \
-    JOIN(max, type, tsr_add_max_##type(x, y))
-TSR_FOR_NUMBERS(JOIN_NUMBERS)
-JOIN(lor, bool, x | y)
-JOIN(land, bool, x & y)
-JOIN(lxor, bool, x ^ y)
-JOIN(eq, bool, x == y)
+TSR_FOR_MONOIDS(JOIN)
 
 #define JOINED(name, type) name##_##type
 

@@ -66,8 +66,28 @@ typedef struct tsr_c_fc64 { double re, im; } tsr_c_fc64;
 #define TSR_FOR_INTEGERS(F) TSR_FOR_SIGNED(F) TSR_FOR_UNSIGNED(F)
 #define TSR_FOR_NUMBERS(F) TSR_FOR_INTEGERS(F) TSR_FOR_FLOATS(F)
 
-/* Returns PICK(name, type) of a monoid (tsr_reduce_op) and its type, if there are loops for it: numbers have plus, times, min and max, booleans
- * lor, land, lxor and eq.  The file undefines bool, which would be expanded before it is pasted into a name. */
+/* F(name, type, sum) of each monoid that there are loops for: sum joins x and y of that type. */
+#define TSR_MONOIDS_OF_NUMBERS(F, type)         \
+    F(plus, type, tsr_add_plus_##type(x, y))    \
+    F(times, type, tsr_mul_times_##type(x, y))  \
+    F(min, type, tsr_add_min_##type(x, y))      \
+    F(max, type, tsr_add_max_##type(x, y))
+#define TSR_MONOIDS_OF_BOOL(F) F(lor, bool, x | y) F(land, bool, x & y) F(lxor, bool, x ^ y) F(eq, bool, x == y)
+#define TSR_FOR_MONOIDS(F)             \
+    TSR_MONOIDS_OF_NUMBERS(F, int8)    \
+    TSR_MONOIDS_OF_NUMBERS(F, int16)   \
+    TSR_MONOIDS_OF_NUMBERS(F, int32)   \
+    TSR_MONOIDS_OF_NUMBERS(F, int64)   \
+    TSR_MONOIDS_OF_NUMBERS(F, uint8)   \
+    TSR_MONOIDS_OF_NUMBERS(F, uint16)  \
+    TSR_MONOIDS_OF_NUMBERS(F, uint32)  \
+    TSR_MONOIDS_OF_NUMBERS(F, uint64)  \
+    TSR_MONOIDS_OF_NUMBERS(F, fp32)    \
+    TSR_MONOIDS_OF_NUMBERS(F, fp64)    \
+    TSR_MONOIDS_OF_BOOL(F)
+
+/* Returns PICK(name, type) of such a monoid (tsr_reduce_op) and its type.  The file undefines bool, which would be expanded before it is
+ * pasted into a name. */
 #define TSR_OF_NUMBERS(value, type, op, PICK)          \
     case value:                                        \
         switch (op) {                                  \
@@ -149,6 +169,7 @@ typedef struct tsr_c_fc64 { double re, im; } tsr_c_fc64;
     static inline tsr_c_##type tsr_add_lor_##type(tsr_c_##type x, tsr_c_##type y) \
     { return (tsr_c_##type)((x != 0) | (y != 0)); } \
     static inline tsr_c_##type tsr_identity_lor_##type(void) { return 0; } \
+    static inline tsr_c_##type tsr_identity_times_##type(void) { return 1; } \
     static inline tsr_c_##type tsr_mul_first_##type(tsr_c_##type a, tsr_c_##type b) { (void)b; return a; } \
     static inline tsr_c_##type tsr_mul_second_##type(tsr_c_##type a, tsr_c_##type b) { (void)a; return b; } \
     static inline tsr_c_##type tsr_mul_pair_##type(tsr_c_##type a, tsr_c_##type b) { (void)a; (void)b; return 1; } \
@@ -165,6 +186,9 @@ TSR_FOR_NUMBERS(TSR_SCALAR_COMMON)
 /* Boolean: TIMES is AND, PLUS is OR, as in the GraphBLAS C API. */
 TSR_SCALAR_COMMON(bool, uint32_t)
 static inline tsr_c_bool tsr_mul_times_bool(tsr_c_bool a, tsr_c_bool b) { return (a != 0) & (b != 0); }
+static inline tsr_c_bool tsr_identity_land_bool(void) { return 1; }
+static inline tsr_c_bool tsr_identity_lxor_bool(void) { return 0; }
+static inline tsr_c_bool tsr_identity_eq_bool(void) { return 1; }
 static inline tsr_c_bool tsr_mul_plus_bool(tsr_c_bool a, tsr_c_bool b) { return (a != 0) | (b != 0); }
 
 #endif

@@ -79,22 +79,12 @@ typedef void sums_of(const tsr_sums *s, const void *values, void *result, int64_
     {                                                                                                                            \
         ((tsr_c_##type *)result)[v] = one_##name##_##type((const tsr_c_##type *)values, n);                                      \
     }
-#define SUMS_BY(ONE, name, type, join) \
-    ONE(name, type, join)              \
-    SUMS(name, type, join)
-#define SUMS_OF_NUMBERS(ONE, type)                       \
-    SUMS_BY(ONE, plus, type, tsr_add_plus_##type(x, y))    \
-    SUMS_BY(ONE, times, type, tsr_mul_times_##type(x, y))  \
-    SUMS_BY(ONE, min, type, tsr_add_min_##type(x, y))      \
-    SUMS_BY(ONE, max, type, tsr_add_max_##type(x, y))
-#define SUMS_OF_INTEGERS(type, wide) SUMS_OF_NUMBERS(ONE_IN_ORDER, type)
-#define SUMS_OF_FLOATS(type, wide) SUMS_OF_NUMBERS(ONE_IN_PARTS, type)
-TSR_FOR_INTEGERS(SUMS_OF_INTEGERS)
-TSR_FOR_FLOATS(SUMS_OF_FLOATS)
-SUMS_BY(ONE_IN_ORDER, lor, bool, x | y)
-SUMS_BY(ONE_IN_ORDER, land, bool, x & y)
-SUMS_BY(ONE_IN_ORDER, lxor, bool, x ^ y)
-SUMS_BY(ONE_IN_ORDER, eq, bool, x == y)
+#define ONE_OF_INTEGERS(type, wide) TSR_MONOIDS_OF_NUMBERS(ONE_IN_ORDER, type)
+#define ONE_OF_FLOATS(type, wide) TSR_MONOIDS_OF_NUMBERS(ONE_IN_PARTS, type)
+TSR_FOR_INTEGERS(ONE_OF_INTEGERS)
+TSR_FOR_FLOATS(ONE_OF_FLOATS)
+TSR_MONOIDS_OF_BOOL(ONE_IN_ORDER)
+TSR_FOR_MONOIDS(SUMS)
 
 #define PICK_LIST(name, type) list_##name##_##type
 #define PICK(name, type) (across ? across_##name##_##type : along_##name##_##type)

@@ -34,8 +34,8 @@ typedef struct monoid {
     int64_t (*pull)(const bundle *w, int64_t first, int64_t last);
 } monoid;
 
-/* `none` joins any x to x, bit for bit: zero with a sign, NaN for extremes. */
-#define PULL(name, type, none, join)                                                                                             \
+/* The identity joins any x to x, bit for bit: zero with a sign, NaN for extremes. */
+#define PULL(name, type, join)                                                                                                   \
     static void lay_##name##_##type(const bundle *w, int64_t first, int64_t last)                                                \
     {                                                                                                                            \
         const tsr_view *v = &w->p->u;                                                                                            \
@@ -47,7 +47,7 @@ typedef struct monoid {
             for (int64_t r = 0; r < lanes; r++) {                                                                                \
                 const int64_t at = r * v->ld + k;                                                                                \
                 const bool on = r < v->nvec && (!v->b || v->b[at]);                                                              \
-                u[k * lanes + r] = on ? x[v->iso ? 0 : at] : (tsr_c_##type)(none);                                               \
+                u[k * lanes + r] = on ? x[v->iso ? 0 : at] : tsr_identity_##name##_##type();                                     \
                 present |= (uint8_t)(on << r);                                                                                   \
             }                                                                                                                    \
             w->present[k] = present;                                                                                             \
@@ -66,7 +66,7 @@ typedef struct monoid {
             tsr_c_##type sum[MANY];                                                                                              \
             uint8_t found = 0;                                                                                                   \
             for (int64_t r = 0; r < lanes; r++)                                                                                  \
-                sum[r] = (tsr_c_##type)(none);                                                                                   \
+                sum[r] = tsr_identity_##name##_##type();                                                                         \
             const int64_t stop = tsr_push_at(starts, j + 1, narrow);                                                             \
             for (int64_t e = tsr_push_at(starts, j, narrow); w->open[j] && e < stop; e++) {                                      \
                 const int64_t k = tsr_push_at(indices, e, narrow);                                                               \
@@ -96,25 +96,7 @@ typedef struct monoid {
         return w->lanes == FEW ? name##_lanes_##type(w, first, last, FEW, false)                                                 \
                                : name##_lanes_##type(w, first, last, MANY, false);                                               \
     }
-#define PULL_NUMBERS(type, zero, extreme_min, extreme_max)    \
-    PULL(plus, type, zero, tsr_add_plus_##type(x, y))         \
-    PULL(times, type, 1, tsr_mul_times_##type(x, y))          \
-    PULL(min, type, extreme_min, tsr_add_min_##type(x, y))    \
-    PULL(max, type, extreme_max, tsr_add_max_##type(x, y))
-PULL_NUMBERS(int8, 0, INT8_MAX, INT8_MIN)
-PULL_NUMBERS(int16, 0, INT16_MAX, INT16_MIN)
-PULL_NUMBERS(int32, 0, INT32_MAX, INT32_MIN)
-PULL_NUMBERS(int64, 0, INT64_MAX, INT64_MIN)
-PULL_NUMBERS(uint8, 0, UINT8_MAX, 0)
-PULL_NUMBERS(uint16, 0, UINT16_MAX, 0)
-PULL_NUMBERS(uint32, 0, UINT32_MAX, 0)
-PULL_NUMBERS(uint64, 0, UINT64_MAX, 0)
-PULL_NUMBERS(fp32, -0.0F, NAN, NAN)
-PULL_NUMBERS(fp64, -0.0, NAN, NAN)
-PULL(lor, bool, 0, x | y)
-PULL(land, bool, 1, x & y)
-PULL(lxor, bool, 0, x ^ y)
-PULL(eq, bool, 1, x == y)
+TSR_FOR_MONOIDS(PULL)
 
 #define MONOID(name, type) ((monoid){lay_##name##_##type, pull_##name##_##type})
 

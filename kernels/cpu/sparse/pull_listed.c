@@ -65,16 +65,7 @@ typedef struct lists {
         }                                                                                                                         \
         return count;                                                                                                             \
     }
-#define FOLD_NUMBERS(type, wide)                    \
-    FOLD(plus, type, tsr_add_plus_##type(x, y))     \
-    FOLD(times, type, tsr_mul_times_##type(x, y))   \
-    FOLD(min, type, tsr_add_min_##type(x, y))       \
-    FOLD(max, type, tsr_add_max_##type(x, y))
-TSR_FOR_NUMBERS(FOLD_NUMBERS)
-FOLD(lor, bool, x | y)
-FOLD(land, bool, x & y)
-FOLD(lxor, bool, x ^ y)
-FOLD(eq, bool, x == y)
+TSR_FOR_MONOIDS(FOLD)
 #define FOLD_OF(name, type) fold_##name##_##type
 
 static fold_function *find_fold(const tsr_push_semiring *s)

@@ -134,16 +134,7 @@ static inline bool passes(const sieve *s, int64_t j)
         return tsr_push_is_narrow(w->p) ? name##_rows_in_##type(w, products, step, true)                                        \
                                         : name##_rows_in_##type(w, products, step, false);                                      \
     }
-#define ADD_NUMBERS(type, wide)                    \
-    ADD(plus, type, tsr_add_plus_##type(x, y))     \
-    ADD(times, type, tsr_mul_times_##type(x, y))   \
-    ADD(min, type, tsr_add_min_##type(x, y))       \
-    ADD(max, type, tsr_add_max_##type(x, y))
-TSR_FOR_NUMBERS(ADD_NUMBERS)
-ADD(lor, bool, x | y)
-ADD(land, bool, x & y)
-ADD(lxor, bool, x ^ y)
-ADD(eq, bool, x == y)
+TSR_FOR_MONOIDS(ADD)
 
 typedef struct adder {
     int64_t (*some)(const tsr_lane *w, const int64_t *place, const void *product, int64_t step, int64_t n, int64_t count);

@@ -48,16 +48,7 @@ typedef void sum_row(const multiplying *w, int64_t row, int64_t from, int64_t to
         }                                                                                         \
         ((tsr_c_##type *)w->t)[row] = x;                                                          \
     }
-#define SUM_NUMBERS(type, wide)                   \
-    SUM(plus, type, tsr_add_plus_##type(x, y))    \
-    SUM(times, type, tsr_mul_times_##type(x, y))  \
-    SUM(min, type, tsr_add_min_##type(x, y))      \
-    SUM(max, type, tsr_add_max_##type(x, y))
-TSR_FOR_NUMBERS(SUM_NUMBERS)
-SUM(lor, bool, x | y)
-SUM(land, bool, x & y)
-SUM(lxor, bool, x ^ y)
-SUM(eq, bool, x == y)
+TSR_FOR_MONOIDS(SUM)
 
 #define SUM_NAMED(name, type) sum_##name##_##type
 
