@@ -1,4 +1,4 @@
-/* Products of few sparse vectors: C<M> = U A entry by entry of U (push), or place by place of C with U one sparse vector, or several that are
+/* Products of few sparse vectors: C<M> accum= U A entry by entry of U (push), or place by place of C with U one sparse vector, or several that are
  * bitmap or full (pull).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/push_product.h"
@@ -24,6 +24,8 @@ typedef struct push_call {
     GrB_Matrix u_handle, a_handle;
     tsr_few_operand u, m, old; /* old: C */
     bool pull;
+    bool masked;
+    bool through; /* SuiteSparse joins C and the product */
     bool timed; /* a GPU may want to know what it took */
     bool iso;
     uint64_t one;
@@ -46,14 +48,14 @@ static bool orient(push_call *h)
     bool by_row;
     h->u_handle = c->vector ? c->B : c->A;
     h->a_handle = c->vector ? c->A : c->B;
-    if (!c->C || !h->u_handle || c->accum || tsr_match_descriptor(&h->mod, c->desc) || !held_by_row(&by_row, h->a_handle))
+    if (!c->C || !h->u_handle || tsr_match_descriptor(&h->mod, c->desc) || !held_by_row(&by_row, h->a_handle))
         return false;
     if (!c->vector) {
         h->pull = by_row == h->mod.tran1;
-        return !h->mod.tran0;
+        return !h->mod.tran0 && !c->accum;
     }
     h->pull = c->flip ? by_row == h->mod.tran1 : by_row != h->mod.tran0;
-    return true;
+    return h->pull || !c->accum;
 }
 
 static bool is_distinct(const push_call *h)
@@ -86,12 +88,26 @@ static bool has_forms(const push_call *h)
 static bool fits_lanes(const push_call *h)
 {
     const tsr_view *u = &h->u.view;
-    const bool closed = h->mod.mask_comp && h->mod.mask_struct && tsr_match_sparsity(h->c->M) == GxB_FULL;
     if (pulls_list(h)) /* SuiteSparse sees at once that nothing can come of it */
-        return u->nvals > 0 && !closed;
+        return u->nvals > 0;
     if (!h->pull)
         return !is_dense(h->u_handle) || u->iso || !tsr_push_reads_u(&h->p.semiring);
     return u->nvec > 1 && u->nvec <= TSR_PULL_MOST && (h->p.semiring.add == TSR_REDUCE_PLUS || !u->iso);
+}
+
+/* As SuiteSparse does: values of a mask of one are not looked at, nor is a mask that everything passes.  False: nothing does, as it sees at once. */
+static bool reduce_mask(push_call *h)
+{
+    static const uint64_t zero;
+    const tsr_view *m = &h->m.view;
+    tsr_modifiers *mod = &h->mod;
+    const bool one = !mod->mask_struct && m->iso && m->x, none = one && memcmp(m->x, &zero, tsr_type_size(m->type)) == 0;
+    const bool all = (mod->mask_struct || one) && m->nvals == m->nvec * m->vlen;
+    const bool passes = none ? mod->mask_comp : !(all && mod->mask_comp);
+    h->masked = !none && !all;
+    mod->mask_struct |= one;
+    mod->mask_comp &= h->masked;
+    return passes;
 }
 
 static bool inspect_vectors(push_call *h)
@@ -104,7 +120,7 @@ static bool inspect_vectors(push_call *h)
         return false;
     if (!c->M)
         return true;
-    return tsr_few_inspect(&h->m, c->M, c->vector) && (!h->m.sorts || tsr_few_inspect_sorted(&h->m));
+    return tsr_few_inspect(&h->m, c->M, c->vector) && (!h->m.sorts || tsr_few_inspect_sorted(&h->m)) && reduce_mask(h);
 }
 
 static bool fits(const push_call *h)
@@ -131,16 +147,25 @@ static bool is_empty(push_call *h)
     return tsr_few_inspect(&h->old, c->C, c->vector) && h->old.view.nvals == 0;
 }
 
-/* Else C would keep entries outside of the mask.  To count them finishes what is pending of it, so that comes last, and not where nothing is
- * computed. */
+/* Is the product all that C has?  Else C keeps entries outside of the mask.  To count them finishes what is pending of it, so that comes last. */
 static bool replaces(push_call *h)
 {
     const tsr_arguments *c = h->c;
-    if (!c->M || h->mod.replace)
+    if (!h->masked || h->mod.replace)
         return true;
-    if (h->u.view.nvals == 0 || (h->m.view.nvals == 0 && !h->mod.mask_comp))
-        return false;
     return c->C == h->u_handle ? h->old.view.nvals == 0 : is_empty(h);
+}
+
+/* Nothing of C is looked at where nothing is computed. */
+static bool fits_c(push_call *h)
+{
+    const tsr_arguments *c = h->c;
+    const bool replaced = !c->accum && (!h->masked || h->mod.replace);
+    if (!replaced && (h->u.view.nvals == 0 || (h->masked && h->m.view.nvals == 0 && !h->mod.mask_comp)))
+        return false;
+    const bool joins = c->accum || !replaces(h);
+    h->through = joins && pulls_list(h);
+    return h->through == joins;
 }
 
 /* ---- a result of one value ---- */
@@ -182,7 +207,7 @@ static void find_one(push_call *h)
 static void complete(push_call *h)
 {
     h->p.u = h->u.view;
-    h->p.mask = h->c->M ? &h->m.view : NULL;
+    h->p.mask = h->masked ? &h->m.view : NULL;
     h->p.mask_structural = h->mod.mask_struct;
     h->p.mask_complement = h->mod.mask_comp;
     h->p.nthreads = h->mod.nthreads;
@@ -237,9 +262,9 @@ static bool inspect(push_call *h)
     TSR_HOOK_READ(c->B);
     if (c->C != h->u_handle)
         TSR_HOOK_WRITE(c->C);
-    if (!has_forms(h) || !inspect_vectors(h) || !tsr_few_inspect_matrix(&h->p, h->a_handle) || !fits(h) || !fits_types(h) || !replaces(h))
+    if (!has_forms(h) || !inspect_vectors(h) || !tsr_few_inspect_matrix(&h->p, h->a_handle) || !fits(h) || !fits_types(h) || !fits_c(h))
         return false;
-    if (h->u.sorts && c->C != h->u_handle)
+    if (h->u.sorts && (c->C != h->u_handle || h->through))
         return tsr_few_inspect_sorted(&h->u);
     return true;
 }
@@ -265,8 +290,8 @@ static void report(const push_call *h, const char *route, int64_t nvals, double 
         return;
     char pattern[128];
     const tsr_push *p = &h->p;
-    snprintf(pattern, sizeof pattern, "%s%s %s n=%lld of %lld entries, %lld multiply-adds, %lld entries", h->pull ? "pull" : "push",
-             p->mask ? p->mask_complement ? " !mask" : " mask" : "", tsr_type_name(p->semiring.result), (long long)h->old.view.vlen,
+    snprintf(pattern, sizeof pattern, "%s%s%s %s n=%lld of %lld entries, %lld multiply-adds, %lld entries", h->pull ? "pull" : "push",
+             h->c->accum ? " accum" : "", p->mask ? p->mask_complement ? " !mask" : " mask" : "", tsr_type_name(p->semiring.result), (long long)h->old.view.vlen,
              (long long)h->u.view.nvals, (long long)h->work, (long long)nvals);
     const tsr_trace_record record = {.call = h->c->name, .pattern = pattern, .route = route, .predicted_ms = -1.0,
                                      .measured_ms = tsr_engine_clock_ms() - start, .reason = "few sparse vectors"};
@@ -281,7 +306,7 @@ static bool is_target(const push_call *h)
 /* C's arrays, if it is U and they are not known: otherwise new ones are sooner. */
 static bool take_target(push_call *h, tsr_few_target *target)
 {
-    if (h->old.sparsity == GxB_SPARSE && is_target(h) && h->u.sorts)
+    if (h->old.sparsity == GxB_SPARSE && is_target(h) && h->u.sorts && !h->through)
         return tsr_few_take(target, &h->u);
     *target = tsr_few_target_of(&h->old);
     return true;
@@ -299,12 +324,27 @@ static bool compute(push_call *h, tsr_few *t)
     return (h->pull ? tsr_engine_pull_listed(&h->p, h->work, t) : tsr_engine_push(&h->p, h->work, t)) == TSR_OK;
 }
 
-/* How SuiteSparse would have come by it.  To transpose no entries leaves no one value. */
+/* How SuiteSparse would have come by it.  To transpose no entries leaves no one value, and what is transposed under a mask it joins with C
+ * whatever C keeps. */
 static void settle_form(push_call *h, tsr_few_target *target, const tsr_few *t)
 {
     const tsr_dots dots = tsr_dots_of(&h->p);
     target->from = tsr_dots_form(dots, t->nvals, h->old.view.vlen);
+    target->dead = dots == TSR_DOTS_LISTED ? h->m.view.nvals - t->nvals : 0;
     h->iso = h->iso && (t->nvals > 0 || dots != TSR_DOTS_TRANSPOSED);
+    h->through = h->through || (dots == TSR_DOTS_TRANSPOSED && h->p.mask);
+}
+
+/* What SuiteSparse refuses to join it is to refuse as a product. */
+static bool give(GrB_Info *info, push_call *h, tsr_few_target *target, const tsr_few *t)
+{
+    const tsr_type type = h->p.semiring.result;
+    const void *one = h->iso ? &h->one : NULL;
+    const tsr_through to = {.C = h->c->C, .M = h->p.mask ? h->c->M : NULL, .accum = h->c->accum, .vector = h->c->vector};
+    if (!h->through)
+        return tsr_few_give(info, target, t, type, one);
+    return tsr_few_put_back(target) && tsr_few_put(info, target, t, type, one, &to, &h->mod) &&
+           (*info == GrB_SUCCESS || *info == GrB_OUT_OF_MEMORY);
 }
 
 static bool finish(GrB_Info *info, push_call *h, tsr_few_target *target)
@@ -316,7 +356,7 @@ static bool finish(GrB_Info *info, push_call *h, tsr_few_target *target)
             settle_form(h, target, &t);
         if (is_target(h))
             TSR_HOOK_WRITE(h->c->C);
-        done = tsr_few_give(info, target, &t, h->p.semiring.result, h->iso ? &h->one : NULL);
+        done = give(info, h, target, &t);
         h->nvals = t.nvals;
         tsr_engine_few_release(&t);
     }

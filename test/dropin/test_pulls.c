@@ -1,11 +1,11 @@
 /* One sparse vector times a matrix that is held the other way round (mxv of one by row, vxm of one by column): results, forms and settings are those
- * of SuiteSparse alone, for random types, semirings, masks, forms and lengths, and the product is ours.
+ * of SuiteSparse alone, for random types, semirings, masks, accumulators, forms, lengths and contents of the result, and the product is ours.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
 #include "same.h"
 
-enum { CASES = 250, TYPES = 4 };
+enum { CASES = 500, TYPES = 4 };
 
 typedef GrB_Info times(GrB_Vector, const GrB_Vector, const GrB_BinaryOp, const GrB_Semiring, const GrB_Matrix, const GrB_Vector, const GrB_Descriptor);
 typedef GrB_Info times_left(GrB_Vector, const GrB_Vector, const GrB_BinaryOp, const GrB_Semiring, const GrB_Vector, const GrB_Matrix, const GrB_Descriptor);
@@ -85,12 +85,22 @@ static GrB_Vector any_mask(GrB_Index length)
     return kind == 0 ? NULL : vector(types[draw(3)], length, kind == 1 ? up_to(length / 30) : kind == 2 ? length / 2 : 6 * length);
 }
 
-/* Replaces, so that C may keep nothing. */
+/* Of the type with this number or, cast to, another one; NULL: none. */
+static GrB_BinaryOp any_accum(unsigned type)
+{
+    const GrB_BinaryOp all[TYPES][4] = {{GrB_LOR, GrB_LXOR, GrB_FIRST_BOOL, GrB_SECOND_BOOL},
+                                        {GrB_PLUS_INT32, GrB_MIN_INT32, GrB_MINUS_INT32, GrB_PLUS_FP64},
+                                        {GrB_PLUS_FP32, GrB_MAX_FP32, GrB_SECOND_FP32, GrB_PLUS_INT64},
+                                        {GrB_PLUS_FP64, GrB_MIN_FP64, GrB_TIMES_FP64, GrB_FIRST_FP32}};
+    return draw(2) ? NULL : all[type][draw(4)];
+}
+
 static GrB_Descriptor any_descriptor(bool masked, bool transposed, bool left)
 {
     GrB_Descriptor d;
     ok(GrB_Descriptor_new(&d));
-    ok(GrB_Descriptor_set(d, GrB_OUTP, GrB_REPLACE));
+    if (draw(2))
+        ok(GrB_Descriptor_set(d, GrB_OUTP, GrB_REPLACE));
     if (masked && draw(2))
         ok(GxB_Desc_set(d, GrB_MASK, GrB_STRUCTURE));
     if (masked && draw(2))
@@ -100,15 +110,33 @@ static GrB_Descriptor any_descriptor(bool masked, bool transposed, bool left)
     return d;
 }
 
-static GrB_Vector result(GrB_Type type, GrB_Index length, unsigned settings)
+/* Without entries, or with few, many or all. */
+static GrB_Vector result(GrB_Type type, GrB_Index length)
 {
     GrB_Vector w;
-    ok(GrB_Vector_new(&w, type, length));
+    const unsigned kind = (unsigned)draw(5);
+    if (kind < 2)
+        ok(GrB_Vector_new(&w, type, length));
+    else
+        w = vector(type, length, kind == 2 ? up_to(length / 30) : length / 2);
+    if (kind == 4)
+        ok(GrB_Vector_assign_FP64(w, NULL, NULL, number(draw(2)), GrB_ALL, length, NULL));
+    return w;
+}
+
+static void set(GrB_Vector w, unsigned settings)
+{
     if (settings % 4 == 1)
         ok(GxB_Vector_Option_set(w, GxB_SPARSITY_CONTROL, settings & 8 ? GxB_SPARSE : GxB_BITMAP));
     if (settings % 4 == 2)
         ok(GxB_Vector_Option_set(w, GxB_BITMAP_SWITCH, (double)(settings % 100) / 100));
-    return w;
+}
+
+static bool is_sparse(GrB_Vector w)
+{
+    int32_t form;
+    ok(GxB_Vector_Option_get(w, GxB_SPARSITY_STATUS, &form));
+    return form == GxB_SPARSE;
 }
 
 /* A is held by row, and not transposed or the vector is on its left: its rows are what the vector meets. */
@@ -116,17 +144,24 @@ static void one_case(void)
 {
     const GrB_Type types[TYPES] = {GrB_BOOL, GrB_INT32, GrB_FP32, GrB_FP64};
     const unsigned type = (unsigned)draw(TYPES), settings = (unsigned)draw(1000);
-    const bool left = draw(2), transposed = draw(2);
-    const GrB_Index nrows = 600 + draw(2000), ncols = 600 + draw(draw(4) ? 2000 : 12000);
+    const bool left = draw(2), transposed = draw(2), aliased = draw(8) == 0;
+    const GrB_Index nrows = 600 + draw(2000), ncols = aliased ? nrows : 600 + draw(draw(4) ? 2000 : 12000);
     const bool over_rows = left == transposed; /* results have a place for each row of A */
     const GrB_Index outer = over_rows ? nrows : ncols, inner = over_rows ? ncols : nrows;
     GrB_Matrix A = matrix(types[type], nrows, ncols, over_rows);
     GrB_Vector u = vector(types[type], inner, draw(3) ? up_to(inner / 25) : up_to(1600)), m = any_mask(outer);
-    GrB_Vector want = result(types[type], outer, settings), got = result(types[type], outer, settings);
-    GrB_Semiring s = semiring(type);
+    ok(GxB_Vector_Option_set(u, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    GrB_Vector want = result(types[type], outer), got;
+    ok(GrB_Vector_dup(&got, want));
+    set(want, settings);
+    set(got, settings);
+    const bool itself = aliased && is_sparse(want);
+    const GrB_Vector u_of_want = itself ? want : u, u_of_got = itself ? got : u;
+    const GrB_Semiring s = semiring(type);
+    const GrB_BinaryOp accum = any_accum(type);
     GrB_Descriptor d = any_descriptor(m, transposed, left);
-    ok(left ? vxm(want, m, NULL, s, u, A, d) : mxv(want, m, NULL, s, A, u, d));
-    ok(left ? GrB_vxm(got, m, NULL, s, u, A, d) : GrB_mxv(got, m, NULL, s, A, u, d));
+    ok(left ? vxm(want, m, accum, s, u_of_want, A, d) : mxv(want, m, accum, s, A, u_of_want, d));
+    ok(left ? GrB_vxm(got, m, accum, s, u_of_got, A, d) : GrB_mxv(got, m, accum, s, A, u_of_got, d));
     expect_same((GrB_Matrix)want, (GrB_Matrix)got);
     ok(GrB_Matrix_free(&A));
     GrB_Vector *const all[] = {&u, &m, &want, &got};
@@ -143,6 +178,7 @@ static void random_products(void **state)
         one_case();
     }
     assert_true(traced("cpu:pull_listed") > CASES / 3);
+    assert_true(traced("pull accum") > CASES / 6);
 }
 
 int main(void)

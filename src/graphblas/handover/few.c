@@ -184,15 +184,24 @@ tsr_dots tsr_dots_of(const tsr_push *p)
     return !diagonal && of_u / length < 0.125 && of_u > 1200 ? TSR_DOTS_BITMAP : TSR_DOTS_TRANSPOSED;
 }
 
+/* That of new vectors; false: unknown. */
+static bool bitmap_switch(double *of_vectors)
+{
+    double switches[16] = {0}; /* of 8 shapes; the first one is that of vectors */
+    const bool known = tsr_real.GxB_Global_Option_get(GxB_BITMAP_SWITCH, switches) == GrB_SUCCESS;
+    *of_vectors = switches[0];
+    return known;
+}
+
 /* What is transposed conforms to the switch of new vectors first. */
 int32_t tsr_dots_form(tsr_dots dots, int64_t entries, int64_t length)
 {
-    double switches[16] = {0}; /* of 8 shapes; the first one is that of vectors */
+    double share;
     if (dots == TSR_DOTS_BITMAP)
         return GxB_BITMAP;
-    if (dots != TSR_DOTS_TRANSPOSED || tsr_real.GxB_Global_Option_get(GxB_BITMAP_SWITCH, switches) != GrB_SUCCESS)
+    if (dots != TSR_DOTS_TRANSPOSED || !bitmap_switch(&share))
         return GxB_SPARSE;
-    return (float)entries > (float)switches[0] * (float)length ? GxB_BITMAP : GxB_SPARSE;
+    return (float)entries > (float)share * (float)length ? GxB_BITMAP : GxB_SPARSE;
 }
 
 /* Blocks that are large enough stay. */
@@ -258,7 +267,7 @@ static void keep(const tsr_few_target *t, const tsr_handover *a, tsr_type type)
 /* SuiteSparse has whole vectors in order. */
 static tsr_contents_size size_of(const tsr_few_target *t, const tsr_few *few)
 {
-    return (tsr_contents_size){.nvec = few->nvec, .vlen = t->vlen, .entries = few->nvals};
+    return (tsr_contents_size){.nvec = few->nvec, .vlen = t->vlen, .entries = few->nvals + t->dead};
 }
 
 /* Does SuiteSparse leave such lists as they are? */
@@ -274,8 +283,24 @@ static bool stays_sparse(const tsr_few_target *t, const tsr_few *few)
     return tsr_list_form(&t->settings, few->nvec, nonempty, GxB_SPARSE) == GxB_SPARSE;
 }
 
+/* A bitmap only because of entries that are deleted then. */
+static bool is_thin(const tsr_few_target *t, const tsr_few *few)
+{
+    const tsr_contents_size size = size_of(t, few);
+    return t->dead > 0 && tsr_result_form(&t->settings, &size, t->from) == GxB_BITMAP;
+}
+
+/* One with a switch of its own would not stay that when it is told the switch. */
+static bool stays_thin(const tsr_few_target *t)
+{
+    double share;
+    return bitmap_switch(&share) && (float)share == (float)t->settings.bitmap_switch;
+}
+
 static GrB_Info pack_otherwise(const tsr_few_target *t, tsr_handover *a, const tsr_few *few, tsr_type type)
 {
+    if (is_thin(t, few) && tsr_arrays_spread(a, few->nvec, t->vlen, type, false, 1))
+        return pack_in_place(t, a);
     if (t->from == GxB_BITMAP || (a->jumbled && few->nvals == few->nvec * t->vlen))
         (void)tsr_arrays_spread(a, few->nvec, t->vlen, type, false, 1);
     return tsr_finish_arrays(t->handle, t->vector, t->vector, a, &t->settings);
@@ -285,7 +310,7 @@ bool tsr_few_give(GrB_Info *info, tsr_few_target *t, const tsr_few *few, tsr_typ
 {
     const size_t size = tsr_type_size(type);
     tsr_handover a;
-    if (!reserve(&a, &t->arrays, few, size, one))
+    if ((is_thin(t, few) && !stays_thin(t)) || !reserve(&a, &t->arrays, few, size, one))
         return false;
     fill(&a, few, size, one);
     free_replaced(&t->arrays, &a);
@@ -301,4 +326,34 @@ bool tsr_few_give(GrB_Info *info, tsr_few_target *t, const tsr_few *few, tsr_typ
     if (*info == GrB_SUCCESS && in_place)
         keep(t, &shown, type);
     return true;
+}
+
+static GrB_Info put(const tsr_through *to, const tsr_modifiers *mod, tsr_handover *a, tsr_type type, const tsr_settings *settings)
+{
+    GrB_Matrix T = NULL;
+    GrB_Info info = tsr_through_new(&T, to->C, to->vector, type);
+    if (info == GrB_SUCCESS)
+        info = tsr_through_pack(T, to->vector, to->vector, a);
+    if (info == GrB_SUCCESS)
+        info = tsr_through_put(to, mod, T, type);
+    if (info == GrB_SUCCESS)
+        info = tsr_settings_settle(to->C, to->vector, settings);
+    if (T)
+        tsr_real.GrB_Matrix_free(&T);
+    return info;
+}
+
+bool tsr_few_put(GrB_Info *info, const tsr_few_target *t, const tsr_few *few, tsr_type type, const void *one, const tsr_through *to,
+                 const tsr_modifiers *mod)
+{
+    const tsr_handover none = {.memory = &tsr_door_memory};
+    tsr_handover a;
+    if (!reserve(&a, &none, few, tsr_type_size(type), one))
+        return false;
+    fill(&a, few, tsr_type_size(type), one);
+    const bool formed = t->from != GxB_BITMAP || tsr_arrays_spread(&a, few->nvec, t->vlen, type, false, 1);
+    if (formed)
+        *info = put(to, mod, &a, type, &t->settings);
+    tsr_arrays_free(&a);
+    return formed;
 }

@@ -6,6 +6,7 @@
 
 #include "src/engine/sparse/few.h"
 #include "src/graphblas/handover/finish.h"
+#include "src/graphblas/handover/through.h"
 
 /* One operand.  A vector is one vector by column, of a matrix rows are meant. */
 typedef struct tsr_few_operand {
@@ -41,6 +42,7 @@ typedef struct tsr_few_target {
     bool vector, taken;
     int64_t vlen;
     int32_t from; /* the form in which SuiteSparse computes such results, GxB_SPARSE or GxB_BITMAP */
+    int64_t dead; /* entries of its result that it deletes only when the form is chosen */
     tsr_handover arrays;
     tsr_settings settings;
 } tsr_few_target;
@@ -63,5 +65,9 @@ int32_t tsr_dots_form(tsr_dots dots, int64_t entries, int64_t length);
 /* C = the vectors, of `type`, in C's own arrays if they are large enough.  one: the value of all of them; NULL: each has its own.  False: no
  * memory, and nothing has changed. */
 bool tsr_few_give(GrB_Info *info, tsr_few_target *target, const tsr_few *few, tsr_type type, const void *one);
+
+/* The same as T of C<M> accum= T, in the form target->from; C is as it was where *info is an error. */
+bool tsr_few_put(GrB_Info *info, const tsr_few_target *target, const tsr_few *few, tsr_type type, const void *one, const tsr_through *to,
+                 const tsr_modifiers *mod);
 
 #endif
