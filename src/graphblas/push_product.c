@@ -370,7 +370,7 @@ static double start_ms(const push_call *h)
 
 static bool lists(GrB_Info *info, push_call *h)
 {
-    h->timed = tsr_engine_few_is_timed(h->pull);
+    h->timed = tsr_engine_few_is_timed();
     const double start = start_ms(h);
     tsr_few_target target;
     if (!take_target(h, &target))
@@ -393,7 +393,7 @@ static bool lists(GrB_Info *info, push_call *h)
 /* New arrays for the result; C's old ones may be u's. */
 static bool pull_here(GrB_Info *info, push_call *h)
 {
-    h->timed = tsr_engine_few_is_timed(true);
+    h->timed = tsr_engine_few_is_timed();
     const double start = start_ms(h);
     const int64_t n = h->old.view.vlen * h->u.view.nvec;
     tsr_handover arrays;

@@ -15,6 +15,8 @@
 #include "src/engine/engine.h"
 #include "src/engine/product/decide.h"
 #include "src/engine/product/execute.h"
+#include "src/engine/sparse/few.h"
+#include "src/policy/history/stay_history.h"
 #include "src/policy/history/timing_history.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
@@ -313,6 +315,27 @@ static void test_estimating_is_not_losing(void **state)
     tsr_timing_forget();
 }
 
+/* A push that was computed here counts towards moving the search that it belongs to, if it is one. */
+static void test_pushes_of_a_search_count(void **state)
+{
+    (void)state;
+    const double entries = 3.3e7, sides = 2 * 1048576.0;
+    tsr_push search = {.semiring = {.add = TSR_REDUCE_ANY, .factor = TSR_FACTOR_MIDDLE, .type = TSR_INT64, .result = TSR_INT64},
+                       .a = {.nvec = 1048576, .vlen = 1048576, .nvals = (int64_t)entries}, .u = {.nvec = 1}, .nthreads = 16};
+    tsr_push sums = search, several = search;
+    sums.semiring = (tsr_push_semiring){.add = TSR_REDUCE_PLUS, .mul = TSR_EWISE_TIMES, .type = TSR_FP64, .result = TSR_FP64};
+    several.u.nvec = 4;
+    tsr_stay_forget();
+    tsr_engine_push_took(&sums, 70);
+    tsr_engine_push_took(&several, 70);
+    tsr_engine_push_took(&search, 0.3);
+    assert_true(tsr_stay_take_pushed(entries, sides) == 0);
+    tsr_engine_push_took(&search, 70);
+    const double lost = tsr_stay_take_pushed(entries, sides);
+    assert_true(lost > 60 && lost < 70);
+    tsr_stay_forget();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,7 +344,7 @@ int main(void)
         cmocka_unit_test(test_mode_cpu_forwards_what_is_faster_there),
         cmocka_unit_test(test_full_results_are_known),   cmocka_unit_test(test_description),
         cmocka_unit_test(test_waiting_is_not_losing), cmocka_unit_test(test_busy_time_stops_while_waiting),
-        cmocka_unit_test(test_estimating_is_not_losing),
+        cmocka_unit_test(test_estimating_is_not_losing), cmocka_unit_test(test_pushes_of_a_search_count),
     };
     return cmocka_run_group_tests(tests, fill, NULL);
 }

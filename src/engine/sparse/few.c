@@ -7,6 +7,7 @@
 #include "src/engine/call/start.h"
 #include "src/policy/history/history.h"
 #include "src/policy/history/pull_history.h"
+#include "src/policy/history/stay_history.h"
 #include "src/policy/price/few.h"
 #include "src/policy/price/gpu_price.h"
 #include "src/runtime/backends.h"
@@ -120,14 +121,22 @@ static void took(const tsr_features *f, double ms)
         tsr_engine_start_gpu_for(ms - settled_ms(*f));
 }
 
-bool tsr_engine_few_is_timed(bool pull)
+bool tsr_engine_few_is_timed(void)
 {
-    return tsr_engine_may_start_gpu() || (pull && tsr_contents_possible());
+    return tsr_engine_may_start_gpu() || tsr_contents_possible();
+}
+
+/* Its result has one value, or says places. */
+static bool is_search(const tsr_push *p)
+{
+    return p->u.nvec == 1 && (p->pattern || p->semiring.factor != TSR_FACTOR_VALUES);
 }
 
 void tsr_engine_push_took(const tsr_push *p, double ms)
 {
     const tsr_features f = on_gpu(p, p->a.vlen, p->a.nvec);
+    if (is_search(p) && ms >= TSR_GPU_LEAST_MS)
+        tsr_stay_lost_pushing((double)p->a.nvals, (double)(p->a.nvec + p->a.vlen), ms - settled_ms(f));
     took(&f, ms);
 }
 

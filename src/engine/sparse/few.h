@@ -19,8 +19,8 @@ int64_t tsr_engine_pull_listed_work(const tsr_push *pull);
 tsr_status tsr_engine_pull_listed(const tsr_push *pull, int64_t work, tsr_few *result);
 
 /* Is the time of such a product worth knowing, for a GPU?  What it took: of that counts towards starting one what one that runs would have
- * spared. */
-bool tsr_engine_few_is_timed(bool pull);
+ * spared; a push of a search counts towards moving that search as well. */
+bool tsr_engine_few_is_timed(void);
 void tsr_engine_push_took(const tsr_push *push, double ms);
 void tsr_engine_pull_took(const tsr_push *pull, int64_t work, double ms);
 
