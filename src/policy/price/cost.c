@@ -74,6 +74,16 @@ static double gather_slowdown(const tsr_features *f)
     return 1 + (vector ? c->spmv_far : sampled ? c->sddmm_far : c->spmm_far) * (1 - cache / bytes);
 }
 
+/* Dot products wait for lists of B that no cache holds, whoever computes them; those of a mesh are near each other. */
+static double far_lists_ns(const tsr_features *f)
+{
+    const tsr_cost_memory *c = &tsr_cost_memory_default;
+    const double bytes = f->b_nnz * sizeof(int64_t);
+    if (f->op != TSR_OP_MASKED_DOT || !is_dot(f) || f->regular || f->m <= FEW || bytes <= c->dots_cache)
+        return 0;
+    return f->mask_nnz * c->dots_far * (1 - c->dots_cache / bytes);
+}
+
 /* ---- our CPU kernels ---- */
 
 static double cpu_spmm_ns(const tsr_features *f, const tsr_cost_cpu *c)
@@ -183,7 +193,7 @@ static double cpu_ns(const tsr_features *f, const tsr_cost_cpu *c)
 double tsr_predict_cpu_ms(const tsr_features *f)
 {
     const tsr_cost_cpu *c = &tsr_cost_cpu_default;
-    double ns = cpu_ns(f, c) * gather_slowdown(f);
+    double ns = cpu_ns(f, c) * gather_slowdown(f) + far_lists_ns(f);
     if (f->a_cast)
         ns += f->a_nnz * c->cast_entry;
     if (f->b_cast)
@@ -328,7 +338,7 @@ double tsr_predict_suitesparse_ms(const tsr_features *f)
         ns *= f->op == TSR_OP_MASKED_DOT && is_dot(f) ? c->dot_cast_factor : c->cast_factor;
     if (f->finish_extra && !f->joins)
         ns *= c->finish_factor;
-    return ns_to_ms(ns, f) + c->start_ms;
+    return ns_to_ms(ns + far_lists_ns(f), f) + c->start_ms;
 }
 
 /* ---- beside the product ---- */

@@ -63,6 +63,7 @@ typedef struct tsr_cost_memory {
     double list_apart;            /* … which are far from each other where they are further apart */
     double gather_cache;          /* … for which a product waits while no more than this is gathered from */
     double sddmm_far;             /* spmm_cache */
+    double dots_cache, dots_far;  /* instead: ns more for each list that a dot product fetches from beyond it */
 } tsr_cost_memory;
 
 extern const tsr_cost_cpu tsr_cost_cpu_default;

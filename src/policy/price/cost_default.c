@@ -25,6 +25,7 @@ const tsr_cost_cpu tsr_cost_cpu_default = {
 const tsr_cost_memory tsr_cost_memory_default = {
     .line = 64, .spmm_cache = 8 << 20, .spmm_far = 2.2, .spmv_cache = 512 << 10, .spmv_far = 1.9, .sddmm_far = 1.7,
     .index_cache = 32 << 20, .gather_cache = 2 << 20, .list_cache = 4 << 20, .list_apart = 1024,
+    .dots_cache = 32 << 20, .dots_far = 70,
 };
 
 const tsr_cost_suitesparse tsr_cost_suitesparse_default = {
