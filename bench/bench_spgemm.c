@@ -1,5 +1,6 @@
 /* Times one product of two sparse matrices: `bench_spgemm CASE THREADS CALLS [arrays]`, cases as in spgemm_matrices.h; CASE! is C<!A,struct> = A B, a step
- * of a search whose frontier is also what has been visited.  Prints one JSON object: of every
+ * of a search whose frontier is also what has been visited.  CASE!bitmap and CASE=bitmap: C<!V> and C<V>, V a bitmap of three places in ten,
+ * structural; CASE!values, CASE=values: with values, half of them false.  Another + behind: C<...> += A B, where C was A, which is as large.  Prints one JSON object: of every
  * call its time, its processor time, processor time and time of the GrB_wait after it (which sorts what is jumbled), all in ms; entries and sum of C;
  * the most memory used, in MB, operands included.  arrays: the time ends when the program has C's arrays, which GraphBLAS hands out as it holds them.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -49,16 +50,58 @@ static void unpack(GrB_Matrix C)
     TRY(GxB_Matrix_pack_CSR(C, &p, &i, &x, p_size, i_size, x_size, iso, jumbled, NULL));
 }
 
-/* V: what is hidden, or NULL. */
-static void call(times *t, int k, bool arrays, GrB_Matrix V, GrB_Matrix A, GrB_Matrix B, GrB_Index *nvals, double *sum)
+/* What is done beside the product. */
+typedef struct modifiers {
+    GrB_Matrix mask; /* or NULL */
+    GrB_Descriptor desc;
+    bool adds;
+} modifiers;
+
+/* A bitmap of places that are scattered evenly; of those of values every second is 0. */
+static void draw_mask(GrB_Matrix *V, bool values, GrB_Index m, GrB_Index n)
+{
+    const GrB_Index places = m * n;
+    int8_t *b = malloc(places);
+    double *x = malloc((values ? places : 1) * sizeof *x);
+    if (!b || !x)
+        abort();
+    GrB_Index nvals = 0;
+    x[0] = 1;
+    for (GrB_Index k = 0; k < places; k++) {
+        const uint64_t bits = (k * 0x9E3779B97F4A7C15u) >> 32;
+        nvals += (GrB_Index)(b[k] = bits % 10 < 3);
+        if (values)
+            x[k] = (double)(bits >> 16 & 1);
+    }
+    TRY(GrB_Matrix_new(V, GrB_FP64, m, n));
+    TRY(GxB_Matrix_pack_BitmapR(*V, &b, (void **)&x, places, (values ? places : 1) * sizeof *x, !values, nvals, NULL));
+}
+
+/* As `text` says, which stands behind the case's name; A is the mask where no bitmap is wanted. */
+static modifiers read_modifiers(const char *text, GrB_Matrix A, GrB_Matrix B)
+{
+    const bool hides = text[0] == '!', values = strstr(text, "values"), bitmap = values || strstr(text, "bitmap");
+    modifiers how = {.mask = A, .adds = strchr(text, '+')};
+    GrB_Index m, n;
+    if (text[0] == '\0')
+        return (modifiers){0};
+    how.desc = values ? (hides ? GrB_DESC_C : NULL) : hides ? GrB_DESC_SC : GrB_DESC_S;
+    TRY(GrB_Matrix_nrows(&m, A));
+    TRY(GrB_Matrix_ncols(&n, B));
+    if (bitmap)
+        draw_mask(&how.mask, values, m, n);
+    return how;
+}
+
+static void call(times *t, int k, bool arrays, const modifiers *how, GrB_Matrix A, GrB_Matrix B, GrB_Index *nvals, double *sum)
 {
     GrB_Matrix C;
     GrB_Index m, n;
     TRY(GrB_Matrix_nrows(&m, A));
     TRY(GrB_Matrix_ncols(&n, B));
-    TRY(GrB_Matrix_new(&C, GrB_FP64, m, n));
+    TRY(how->adds ? GrB_Matrix_dup(&C, A) : GrB_Matrix_new(&C, GrB_FP64, m, n));
     const double wall = clock_ms(CLOCK_MONOTONIC), cpu = clock_ms(CLOCK_PROCESS_CPUTIME_ID);
-    TRY(GrB_mxm(C, V, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B, V ? GrB_DESC_SC : NULL));
+    TRY(GrB_mxm(C, how->mask, how->adds ? GrB_PLUS_FP64 : NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B, how->desc));
     if (arrays)
         unpack(C);
     const double done = clock_ms(CLOCK_PROCESS_CPUTIME_ID);
@@ -94,16 +137,17 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_spgemm CASE THREADS CALLS [arrays]\n");
         return 2;
     }
-    char *masked = strchr(argv[1], '!');
-    if (masked)
-        *masked = '\0';
+    char *behind = argv[1] + strcspn(argv[1], "!="), suffix[16];
+    snprintf(suffix, sizeof suffix, "%s", behind);
+    *behind = '\0';
     TRY(GrB_init(GrB_NONBLOCKING));
     TRY(GxB_Global_Option_set(GxB_GLOBAL_NTHREADS, threads));
     TRY(bench_operands(&A, &B, argv[1]));
     TRY(GrB_Matrix_nvals(&entries, A));
+    modifiers how = read_modifiers(suffix, A, B);
     const double before = most_memory();
     for (int k = 0; k < calls; k++)
-        call(&t, k, arrays, masked ? A : NULL, A, B, &nvals, &sum);
+        call(&t, k, arrays, &how, A, B, &nvals, &sum);
     printf("{");
     print("ms", t.wall, calls);
     print("cpu_ms", t.cpu, calls);
@@ -111,6 +155,8 @@ int main(int argc, char **argv)
     print("wait_elapsed_ms", t.wait_wall, calls);
     printf("\"entries_a\": %llu, \"entries\": %llu, \"sum\": %.10g, \"operands_mb\": %.0f, \"peak_mb\": %.0f}\n", (unsigned long long)entries,
            (unsigned long long)nvals, sum, before, most_memory());
+    if (how.mask != A)
+        GrB_Matrix_free(&how.mask);
     if (B != A)
         GrB_Matrix_free(&B);
     GrB_Matrix_free(&A);

@@ -244,7 +244,7 @@ GrB_Info bench_operands(GrB_Matrix *A, GrB_Matrix *B, const char *name)
         return amg(A, B, strcmp(name, "amg-RAP") == 0);
     if (strncmp(name, "ms", 2) == 0) {
         info = strcmp(name, "ms4096er") == 0 ? er(B) : rmat(B, 18, 1 << 21, false);
-        return info == GrB_SUCCESS ? rows_of(A, *B, strcmp(name, "ms64") == 0 ? 64 : 4096) : info;
+        return info == GrB_SUCCESS ? rows_of(A, *B, (GrB_Index)atoi(name + 2)) : info;
     }
     if (strcmp(name, "rmat16") == 0) info = rmat(A, 16, 1 << 19, true);
     else if (strcmp(name, "rmat18") == 0) info = rmat(A, 18, 1 << 21, false);

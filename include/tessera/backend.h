@@ -60,7 +60,7 @@ typedef struct tsr_view {
  * FIRST <-> SECOND), resolved transposes by turning by_col over, and made a, b of type semiring.type (or pattern / iso; but
  * see `holds`).
  * mask: SDDMM and MASKED_DOT; its values count unless mask_structural (an entry whose value is false is then not
- * computed).  Sparse times sparse: there is none if it has no rows. */
+ * computed).  Sparse times sparse: there is none if it has no rows; a bitmap or full one is held as C. */
 typedef struct tsr_product {
     tsr_op op;
     tsr_semiring semiring;

@@ -226,11 +226,11 @@ static bool has_few(const tsr_arguments *c)
            tsr_match_narrow((double)nrows, (double)ncols);
 }
 
-/* A bitmap or full mask is looked up place by place, and C is new: then everything must be held alike.  Few rows or columns wait for a GPU. */
+/* A bitmap or full mask is looked up place by place: then everything must be held alike.  Few rows or columns wait for a GPU. */
 static bool may_sieve(const tsr_arguments *c, const tsr_modifiers *mod)
 {
     const bool row = by_row(c->C);
-    return !mod->tran0 && !mod->tran1 && !c->accum && by_row(c->M) == row && by_row(c->A) == row && by_row(c->B) == row &&
+    return !mod->tran0 && !mod->tran1 && by_row(c->M) == row && by_row(c->A) == row && by_row(c->B) == row &&
            (takes_all() || !has_few(c) || !(tsr_contents_possible() || tsr_engine_may_start_gpu()));
 }
 
@@ -515,7 +515,7 @@ static void match_full_c(matcher *s)
 /* SuiteSparse 7.4.0 crashes in C<M> += T with a full mask and a full T, which its own product never comes to. */
 static bool faulty_finish(const matcher *s)
 {
-    return s->call->accum && s->call->M && s->m.format == TSR_FULL;
+    return s->out->operation != &tsr_sparse_product_operation && s->call->accum && s->call->M && s->m.format == TSR_FULL;
 }
 
 /* Of what only a device has, and sparse, it computes products with what is dense, and with what is sparse under any sparse mask. */
@@ -587,8 +587,6 @@ static const char *fill_product(matcher *s)
     out->through_t = needs_t(s);
     if (sparse_c && tsr_has_compressed(out) && out->through_t)
         return "a sparse operand is on the device only, and more is to be done with T";
-    if (sparse_c && s->call->M && is_dense(&s->m) && out->through_t)
-        return "more is to be done with T under a dense mask";
     out->a.handle = out->swapped ? s->call->B : s->call->A;
     out->b.handle = out->swapped ? s->call->A : s->call->B;
     const char *why = tsr_match_one_value(out);

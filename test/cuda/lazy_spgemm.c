@@ -15,6 +15,18 @@ typedef struct filling {
     tsr_cuda_csr a, b, mask, c;
 } filling;
 
+/* A mask with a bit for each place, as the oracle reads it; b is to be freed. */
+static tsr_view bitmap_of(const tsr_cuda_spgemm *q)
+{
+    const int64_t m = q->a->nrows, n = q->b->ncols;
+    int8_t *b = malloc((size_t)(m * n + 1));
+    if (!b)
+        abort();
+    for (int64_t k = 0; k < m * n; k++)
+        b[k] = (int8_t)(q->mask_bits[k / n * q->mask_words + k % n / 32] >> k % n % 32 & 1);
+    return (tsr_view){.format = TSR_BITMAP, .type = TSR_BOOL, .nrows = m, .ncols = n, .nvec = m, .vlen = n, .ld = n, .b = b};
+}
+
 static tsr_view view_of(const tsr_cuda_csr *m, tsr_type type, const void *iso)
 {
     return (tsr_view){.format = TSR_SPARSE, .type = type, .iso = !m->x, .index_size = 4, .nrows = m->nrows, .ncols = m->ncols, .nvec = m->nrows,
@@ -31,9 +43,9 @@ static tsr_spgemm product_of(const tsr_cuda_spgemm *q)
 {
     const tsr_type type = q->semiring.type;
     return (tsr_spgemm){.semiring = q->semiring, .m = q->a->nrows, .k = q->a->ncols, .n = q->b->ncols, .pattern = q->pattern, .nthreads = 1,
-                        .a = view_of(q->a, type, &q->a_iso), .b = view_of(q->b, type, &q->b_iso), .masked = q->mask,
-                        .mask = q->mask ? view_of(q->mask, type_of_size(q->mask_size), NULL) : (tsr_view){0},
-                        .mask_structural = q->mask && !q->mask->x, .mask_complement = q->mask_complement};
+                        .a = view_of(q->a, type, &q->a_iso), .b = view_of(q->b, type, &q->b_iso), .masked = q->mask || q->mask_bits,
+                        .mask = q->mask_bits ? bitmap_of(q) : q->mask ? view_of(q->mask, type_of_size(q->mask_size), NULL) : (tsr_view){0},
+                        .mask_structural = q->mask_bits || (q->mask && !q->mask->x), .mask_complement = q->mask_complement};
 }
 
 static int64_t entries_of(const tsr_cuda_spgemm *q)
@@ -44,6 +56,7 @@ static int64_t entries_of(const tsr_cuda_spgemm *q)
     if (!p || tsr_ref_spgemm_count(&s, &found, p) != TSR_OK)
         abort();
     free(p);
+    free((void *)(uintptr_t)s.mask.b);
     return found.nvals;
 }
 
@@ -75,6 +88,7 @@ static void run_fill(const void *described)
     const tsr_spgemm s = product_of(&f.product);
     if (tsr_ref_spgemm_fill(&s, &(tsr_spgemm_c){.p = f.c.p, .i = f.c.i, .x = f.c.x, .index_size = 4}) != TSR_OK)
         abort();
+    free((void *)(uintptr_t)s.mask.b);
 }
 
 tsr_status tsr_cuda_spgemm_fill(tsr_cuda_spgemm_work *work, const tsr_cuda_spgemm *q, tsr_cuda_csr *c, bool again)

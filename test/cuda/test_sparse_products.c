@@ -35,7 +35,36 @@ typedef struct sparse_case {
     tsr_product product;
     bool pattern;
     uint8_t index_size;
+    void *presence, *values; /* of a bitmap or full mask */
 } sparse_case;
+
+static void free_case(sparse_case *c)
+{
+    case_free(&c->drawn);
+    free(c->presence);
+    free(c->values);
+}
+
+/* A bitmap or full one in its place, with what is padding between its vectors. */
+static void make_mask_dense(rng *r, sparse_case *c)
+{
+    tsr_product *p = &c->product;
+    const bool full = rng_chance(r, 20);
+    const int64_t nvec = p->c_by_col ? p->n : p->m, vlen = p->c_by_col ? p->m : p->n, ld = vlen + rng_below(r, 3), places = nvec * ld;
+    const tsr_type type = (tsr_type)rng_below(r, TSR_TYPE_COUNT);
+    const size_t size = tsr_type_size(type);
+    int8_t *b = c->presence = malloc((size_t)places + 1);
+    char *x = c->values = calloc((size_t)places + 1, size);
+    if (!b || !x)
+        abort();
+    for (int64_t k = 0; k < places; k++) {
+        b[k] = rng_chance(r, 50);
+        x[(size_t)k * size + (size_t)rng_below(r, (int64_t)size)] = (char)rng_below(r, 2);
+    }
+    p->mask = (tsr_view){.format = full ? TSR_FULL : TSR_BITMAP, .type = type, .by_col = p->c_by_col, .iso = rng_chance(r, 20), .nrows = p->m,
+                         .ncols = p->n, .nvec = nvec, .vlen = vlen, .ld = ld, .b = full ? NULL : b, .x = x};
+    p->mask_structural = rng_chance(r, 50);
+}
 
 /* The operands of a masked product, with and without its mask. */
 static sparse_case draw_case(rng *r, tsr_semiring s, int size)
@@ -51,9 +80,11 @@ static sparse_case draw_case(rng *r, tsr_semiring s, int size)
         c.product.mask_complement = c.product.mask.p && rng_chance(r, 50);
         fits = gpu->sparse->supports(&c.product);
         if (!fits)
-            case_free(&c.drawn);
+            free_case(&c);
     } while (!fits);
     c.product.c_by_col = rng_chance(r, 50);
+    if (c.product.mask.p && rng_chance(r, 40))
+        make_mask_dense(r, &c);
     c.product.nthreads = 1 + (int)rng_below(r, 3);
     c.pattern = rng_chance(r, 15);
     c.index_size = rng_chance(r, 70) ? 8 : 4;
@@ -104,7 +135,7 @@ static tsr_spgemm product_of(const sparse_case *c)
 {
     const tsr_product *p = &c->product;
     return (tsr_spgemm){.semiring = p->semiring, .m = p->m, .n = p->n, .k = p->k, .a = p->a, .b = p->b, .pattern = c->pattern,
-                        .c_by_col = p->c_by_col, .sorted = true, .nthreads = 1, .masked = p->mask.p, .mask = p->mask,
+                        .c_by_col = p->c_by_col, .sorted = true, .nthreads = 1, .masked = tsr_has_mask(p), .mask = p->mask,
                         .mask_structural = p->mask_structural, .mask_complement = p->mask_complement};
 }
 
@@ -237,7 +268,7 @@ static void test_random(void **state)
         }
         release_slots();
         assert_int_equal(tsr_cuda->used, 0);
-        case_free(&c.drawn);
+        free_case(&c);
     }
 }
 
@@ -257,7 +288,7 @@ static void test_transposed_slots(void **state)
         c.product.c_by_col = rng_chance(&r, 50);
         assert_int_equal(check(&c, true), TSR_OK);
         release_slots();
-        case_free(&c.drawn);
+        free_case(&c);
     }
 }
 
@@ -283,7 +314,7 @@ static void test_square(void **state)
             assert_true(last_moved > once);
             squares++;
         }
-        case_free(&c.drawn);
+        free_case(&c);
     }
 }
 
@@ -301,7 +332,7 @@ static void test_little_memory(void **state)
         assert_true(tsr_cuda->used <= tsr_cuda->cap);
         release_slots();
         assert_int_equal(tsr_cuda->used, 0);
-        case_free(&c.drawn);
+        free_case(&c);
     }
     tsr_cuda->cap = cap;
     assert_true(ok > 20 && declined > 20);
@@ -325,7 +356,7 @@ static void test_portions(void **state)
         }
         release_slots();
         tsr_cuda->cap = cap;
-        case_free(&c.drawn);
+        free_case(&c);
     }
     printf("%d of %d in portions\n", in_portions, large);
     assert_true(in_portions > large / 2);
@@ -383,7 +414,7 @@ static void test_again(void **state)
         gpu->contents->drop(there);
         assert_int_equal(tsr_cuda->used, 0);
         free_arrays(&got);
-        case_free(&c.drawn);
+        free_case(&c);
     }
 }
 
@@ -426,7 +457,7 @@ static void test_failures(void **state)
         sparse_case c = draw_case(&r, draw_semiring(&r), 0);
         c.product.nthreads = 1;
         fail_everywhere(&c, round % 2, round / 2 % 2);
-        case_free(&c.drawn);
+        free_case(&c);
     }
 }
 
@@ -453,7 +484,7 @@ static void *worker(void *argument)
             free_arrays(&got);
         }
         free_arrays(&want);
-        case_free(&c.drawn);
+        free_case(&c);
     }
     return ok ? NULL : (void *)1;
 }

@@ -278,7 +278,7 @@ typedef struct spgemm_case {
     bool pattern;
     size_t memory;
     matrix a, b, mask;
-    bool masked, complement, far; /* far: offsets take more than 32 bits */
+    bool masked, bits, complement, far; /* bits: for each place of the mask; far: offsets take more than 32 bits */
 } spgemm_case;
 
 static tsr_semiring draw_semiring(uint64_t *r)
@@ -328,6 +328,7 @@ static void draw_operands(uint64_t *r, spgemm_case *c)
     mask.longest = mask.longest < 20000 ? mask.longest : 20000;
     c->far = below(r, 4) == 0;
     c->masked = below(r, 2);
+    c->bits = (double)m * (double)n < 0x1p24 && below(r, 3) == 0;
     c->complement = below(r, 2);
     c->mask = draw_matrix(r, m, n, &mask, TSR_UINT32, below(r, 2));
     for (int64_t e = 0; c->mask.x && e < c->mask.nvals; e += 1 + below(r, 3))
@@ -346,6 +347,20 @@ static void keep_places(tsr_cuda_spgemm_work *work, const tsr_cuda_spgemm *q, co
         printf("%zu bytes kept of %zu\n", bytes, most), exit(1);
 }
 
+/* A bit for each place of the mask, as that of a bitmap matrix is sent: 1 where an entry counts. */
+static uint32_t *upload_bits(const matrix *mask, int64_t words)
+{
+    const size_t bytes = (size_t)(mask->nrows * words) * sizeof(uint32_t);
+    uint32_t *bits = checked(calloc(bytes + 1, 1));
+    for (int64_t row = 0; row < mask->nrows; row++)
+        for (int64_t e = mask->p[row]; e < mask->p[row + 1]; e++)
+            if (!mask->x || ((const uint32_t *)mask->x)[e] != 0)
+                bits[row * words + mask->i[e] / 32] |= 1u << mask->i[e] % 32;
+    uint32_t *there = upload(bits, bytes);
+    free(bits);
+    return there;
+}
+
 static bool check(const spgemm_case *c, const tsr_cuda_device *device, uint64_t *r)
 {
     size_t size = size_of_type(c->semiring.type);
@@ -353,9 +368,12 @@ static bool check(const spgemm_case *c, const tsr_cuda_device *device, uint64_t 
     matrix a = c->a, b = c->b, want = multiply(&a, &b, c->semiring, mask);
     tsr_cuda_csr da = upload_matrix(&a, size), db = upload_matrix(&b, size), dm = upload_matrix(&c->mask, 4);
     tsr_cuda_csr dc = {.nrows = a.nrows, .ncols = b.ncols, .nvals = want.nvals};
+    const int64_t words = b.ncols / 32 + 1 + below(r, 2);
+    uint32_t *bits = c->masked && c->bits ? upload_bits(&c->mask, words) : NULL;
     tsr_cuda_csr fa = far_offsets(&da, &a, size), fb = far_offsets(&db, &b, size), fm = far_offsets(&dm, &c->mask, 4);
     tsr_cuda_spgemm q = {.semiring = c->semiring, .pattern = c->pattern, .a = c->far ? &fa : &da, .b = c->far ? &fb : &db, .a_iso = a.iso[0], .b_iso = b.iso[0],
-                         .mask = c->masked ? (c->far ? &fm : &dm) : NULL, .mask_size = 4, .mask_complement = c->complement,
+                         .mask_bits = bits, .mask_words = words,
+                         .mask = c->masked && !bits ? (c->far ? &fm : &dm) : NULL, .mask_size = 4, .mask_complement = c->complement,
                          .memory = c->memory, .device = device};
     tsr_cuda_spgemm_work *work;
     tsr_cuda_spgemm_size found;
@@ -387,6 +405,7 @@ static bool check(const spgemm_case *c, const tsr_cuda_device *device, uint64_t 
     tsr_cuda_free(fa.p, NULL);
     tsr_cuda_free(fb.p, NULL);
     tsr_cuda_free(fm.p, NULL);
+    tsr_cuda_free(bits, NULL);
     free_device(&da);
     free_device(&db);
     free_device(&dm);

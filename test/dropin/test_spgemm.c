@@ -105,7 +105,7 @@ static void draw_product(product *p)
     p->selects = masked && !comp;
     if (masked && dense_mask)
         make_dense(p->M, m, n);
-    p->accum = !alike && draw(4) == 0 ? (p->floats ? GrB_PLUS_FP64 : GrB_PLUS_INT64) : NULL;
+    p->accum = draw(4) == 0 ? (p->floats ? GrB_PLUS_FP64 : GrB_PLUS_INT64) : NULL;
     p->C = draw_matrix(m, n, draw(4) ? known[which].type : types[draw(6)], false);
     if (draw(2))
         TRY(GrB_Matrix_clear(p->C));

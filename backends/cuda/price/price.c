@@ -168,6 +168,8 @@ double tsr_sparse_product_gpu_ms(const tsr_sparse_product_features *f)
     const double entries = tsr_sparse_product_entries(f), lines = f->lines * 8, up = f->nvals * (NARROW_INDEX + f->value_bytes) + lines;
     const double down = two_ways_ns(entries * (NARROW_INDEX + f->value_bytes) + lines, entries * (WIDE_INDEX + f->value_bytes) + lines, f);
     double ns = (f->stays ? 0 : down) + f->work * PRODUCT_NS;
+    if (f->sieved)
+        ns += two_ways_ns(f->places / 8, f->places * f->sieve_bytes, f);
     if (!f->held)
         ns += two_ways_ns(up, up, f) + f->nvals * c->narrow_entry / threads_of(f->nthreads) + f->flipped * c->flip_entry;
     return SPARSE_START_MS + ns * 1e-6;

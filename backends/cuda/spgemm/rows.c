@@ -75,6 +75,7 @@ tsr_status tsr_cuda_rows_compute(tsr_cuda_rows *rows, const tsr_cuda_spgemm *pro
     size_t taken = 0;
     q.a = &a;
     q.mask = product->mask ? &mask : NULL;
+    q.mask_bits = product->mask_bits ? product->mask_bits + rows->first * product->mask_words : NULL;
     rows->value_size = q.pattern ? 0 : tsr_type_size(q.semiring.type);
     tsr_status status = count(&work, &taken, rows, &q);
     if (status == TSR_OK)

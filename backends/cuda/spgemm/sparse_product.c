@@ -9,12 +9,13 @@
 #include "backends/cuda/arrays/arrays.h"
 #include "backends/cuda/compressed/new.h"
 #include "backends/cuda/operands/sparse.h"
+#include "backends/cuda/spgemm/mask_bits.h"
 #include "backends/cuda/spgemm/rows.h"
 #include "tessera/device.h"
 
 enum { A, B, MASK, OPERANDS, FIRST_PORTIONS = 8 };
 
-const tsr_kernel_row tsr_cuda_spgemm_kernel = {"spgemm", "spgemm", "spgemm", "any type and semiring; A and B sparse, the mask sparse or none", true};
+const tsr_kernel_row tsr_cuda_spgemm_kernel = {"spgemm", "spgemm", "spgemm", "any type and semiring; A and B sparse, any mask", true};
 
 typedef struct sparse_product {
     tsr_cuda_contents contents;
@@ -22,6 +23,7 @@ typedef struct sparse_product {
     bool pattern;
     tsr_cuda_operand operand[OPERANDS];
     tsr_cuda_sparse *held[OPERANDS];
+    tsr_cuda_mask_bits mask_bits; /* of a bitmap or full mask, for which nothing is held */
     uint64_t iso[OPERANDS];
     const void *values[MASK]; /* of A and B, where the caller has them in device memory */
     tsr_cuda_rows c; /* all of C; without arrays: it finds no room */
@@ -41,7 +43,16 @@ static void start(sparse_product *s, const tsr_product *product)
     s->iso[B] = tsr_cuda_iso_value(&p->b);
 }
 
-static int operands_of(const sparse_product *s) { return tsr_has_mask(&s->product) ? OPERANDS : MASK; }
+static bool has_dense_mask(const tsr_product *p)
+{
+    return tsr_has_mask(p) && !tsr_is_compressed(&p->mask);
+}
+
+/* Those that are sparse. */
+static int operands_of(const sparse_product *s)
+{
+    return tsr_has_mask(&s->product) && !has_dense_mask(&s->product) ? OPERANDS : MASK;
+}
 
 bool tsr_cuda_sparse_product_held(const tsr_product *product)
 {
@@ -73,12 +84,16 @@ static tsr_status use_operands(sparse_product *s, int64_t *moved)
     tsr_status status = TSR_OK;
     for (int k = A; k < operands_of(s) && status == TSR_OK; k++)
         status = use_operand(s, k, moved);
+    const tsr_product *p = &s->product;
+    if (status == TSR_OK && has_dense_mask(p))
+        status = tsr_cuda_mask_bits_upload(&s->mask_bits, &p->mask, p->mask_structural, p->nthreads, moved);
     return status;
 }
 
 static void leave(sparse_product *s)
 {
     tsr_cuda_rows_free(&s->c);
+    tsr_cuda_mask_bits_free(&s->mask_bits);
     for (int k = 0; k < OPERANDS; k++) {
         if (s->held[k])
             tsr_cuda_sparse_leave(s->held[k]);
@@ -129,6 +144,7 @@ static tsr_cuda_spgemm kernels_product(const sparse_product *s)
     const tsr_product *p = &s->product;
     return (tsr_cuda_spgemm){.semiring = p->semiring, .pattern = s->pattern, .a = &s->held[A]->csr, .b = &s->held[B]->csr,
                              .a_iso = s->iso[A], .b_iso = s->iso[B], .mask = s->held[MASK] ? &s->held[MASK]->csr : NULL,
+                             .mask_bits = s->mask_bits.bits, .mask_words = s->mask_bits.words,
                              .mask_size = (int)tsr_type_size(p->mask.type), .mask_complement = p->mask_complement,
                              .device = &tsr_cuda->device, .stream = tsr_cuda->compute};
 }
@@ -175,7 +191,7 @@ static tsr_status again_once(sparse_product *s, const tsr_product *product, tsr_
 {
     sparse_product other;
     start(&other, product);
-    if (!s->c.work || s->held[MASK] || tsr_cuda_same_operand(&other.operand[A], &other.operand[B]) != (s->held[A] == s->held[B]))
+    if (!s->c.work || tsr_has_mask(&s->product) || tsr_cuda_same_operand(&other.operand[A], &other.operand[B]) != (s->held[A] == s->held[B]))
         return TSR_DECLINED;
     for (int k = 0; k < MASK; k++) {
         s->operand[k] = other.operand[k];
@@ -243,13 +259,17 @@ static void free_product(void *contents)
 
 /* ---- what the engine calls ---- */
 
-/* Of a mask of one value that is false nothing is left. */
+/* Of a sparse mask of one value that is false nothing is left.  A dense one must be held as C is, and on the host. */
 static bool mask_fits(const tsr_product *p)
 {
     static const char zeros[8];
     const tsr_view *m = &p->mask;
+    if (!tsr_has_mask(p))
+        return true;
+    if (has_dense_mask(p))
+        return m->by_col == p->c_by_col && (m->b || m->format == TSR_FULL) && (m->x || p->mask_structural);
     const bool is_false = !p->mask_structural && m->iso && memcmp(m->x, zeros, tsr_type_size(m->type)) == 0;
-    return !tsr_has_mask(p) || (tsr_is_compressed(m) && !m->jumbled && !is_false);
+    return !m->jumbled && !is_false;
 }
 
 static bool supports(const tsr_product *p)

@@ -610,6 +610,7 @@ bool takes(const tsr_cuda_spgemm *q)
     tsr_semiring s = q->semiring;
     bool fits = q->a->nrows < UINT32_MAX && q->b->ncols < UINT32_MAX && q->a->ncols == q->b->nrows;
     fits = fits && (!q->mask || (q->mask->nrows == q->a->nrows && q->mask->ncols == q->b->ncols));
+    fits = fits && (!q->mask_bits || q->mask_words * 32 >= q->b->ncols);
     bool monoid_fits = s.type != TSR_BOOL || s.add == TSR_ADD_LOR || s.add == TSR_ADD_ANY;
     bool complex_fits = !is_complex_type(s.type) || (s.add == TSR_ADD_PLUS && s.mul == TSR_MUL_TIMES);
     return fits && (q->pattern || (monoid_fits && complex_fits));

@@ -78,7 +78,10 @@ template <class T> struct spgemm_operands {
     T a_iso, b_iso;
     operators op;
     bool values;
-    const int64_t *mp; // of the mask; NULL: there is none
+    bool masked;
+    const uint32_t *mask_bits; // of each place; NULL: the mask is sparse
+    int64_t mask_words;
+    const int64_t *mp;
     const uint32_t *mi;
     const void *mx; // NULL: all its entries count
     int mask_size;  // of a value
@@ -290,17 +293,29 @@ __device__ __forceinline__ spgemm_piece<V> piece_of(const spgemm_part_operands<V
     return piece;
 }
 
+/* Of a mask with a bit for each place: columns from 32 `word` on; none behind the last one. */
+template <class V> __device__ __forceinline__ uint32_t mask_word(const spgemm_operands<V> &q, uint32_t row, uint32_t word)
+{
+    return word < q.mask_words ? __ldg(q.mask_bits + row * q.mask_words + word) : 0;
+}
+
 /* Does the mask let an entry pass?  Of 32 columns from `first` on: those it lets pass. */
 template <class V> __device__ __forceinline__ bool passes(const spgemm_operands<V> &q, uint32_t row, uint32_t column)
 {
-    if (!q.mp)
+    if (!q.masked)
         return true;
+    if (q.mask_bits)
+        return bool(mask_word(q, row, column / 32) >> column % 32 & 1) != q.complement;
     int64_t end = q.mp[row + 1], at = q.mp[row];
     at += lower_bound(q.mi + at, end - at, column);
     return (at < end && __ldg(q.mi + at) == column && mask_passes(q.mx, q.mask_size, at)) != q.complement;
 }
 template <class V> __device__ __forceinline__ uint32_t passing_bits(const spgemm_operands<V> &q, uint32_t row, uint32_t first)
 {
+    if (q.mask_bits) {
+        uint32_t there = __funnelshift_r(mask_word(q, row, first / 32), mask_word(q, row, first / 32 + 1), first % 32);
+        return q.complement ? ~there : there;
+    }
     uint32_t bits = 0;
     int64_t end = q.mp[row + 1], at = q.mp[row];
     for (at += lower_bound(q.mi + at, end - at, first); at < end && __ldg(q.mi + at) - first < 32; at++)

@@ -25,6 +25,8 @@ typedef struct tsr_cuda_spgemm {
     uint64_t a_iso, b_iso;     /* its bits, in the semiring's type; of TSR_FC64 those of the real part, and the imaginary part is 0 */
     const tsr_cuda_csr *mask;  /* m x n, columns ascending; p, i and x are used.  Only these entries of C; NULL: all */
     int mask_size;             /* bytes of an element of mask->x: entries that are 0 do not count.  x NULL: all count */
+    const uint32_t *mask_bits; /* or, in the place of `mask`, [m * mask_words] for a bitmap or full one: a bit for each column of a row, 1 where it counts */
+    int64_t mask_words;        /* of a row: n bits at least */
     bool mask_complement;      /* all entries of C but these */
     size_t memory;             /* most bytes to use for results before they are in C; 0: about as many as C will take */
     const tsr_cuda_device *device;

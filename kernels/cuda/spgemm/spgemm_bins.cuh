@@ -16,7 +16,7 @@ template <class P> class spgemm_launcher {
     {
         const tsr_cuda_spgemm &s = *c.product;
         q = { s.a->p, s.b->p, s.a->i, s.b->i, static_cast<const V *>(s.a->x), static_cast<const V *>(s.b->x), iso(s.a_iso), iso(s.b_iso),
-              { s.semiring.add, s.semiring.mul }, !s.pattern, s.mask ? s.mask->p : nullptr, s.mask ? s.mask->i : nullptr,
+              { s.semiring.add, s.semiring.mul }, !s.pattern, s.mask || s.mask_bits, s.mask_bits, s.mask_words, s.mask ? s.mask->p : nullptr, s.mask ? s.mask->i : nullptr,
               s.mask ? s.mask->x : nullptr, s.mask_size, s.mask_complement };
         if (s.pattern || !tsr_mul_reads_a(s.semiring.mul))
             q.ax = nullptr;
@@ -180,7 +180,7 @@ template <class P> class spgemm_launcher {
 
     template <int T, bool Names = false> tsr_status rank(spgemm_sizes sizes) const
     {
-        return q.mp ? rank_of<T, Names, true>(sizes) : rank_of<T, Names, false>(sizes);
+        return q.masked ? rank_of<T, Names, true>(sizes) : rank_of<T, Names, false>(sizes);
     }
 
     template <int T, bool Names, bool Sieved> tsr_status rank_of(spgemm_sizes sizes) const

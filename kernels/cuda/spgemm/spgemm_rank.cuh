@@ -174,7 +174,7 @@ template <class P, int T, bool Names, bool Sieved, class Q = spgemm_operands<typ
     /* What the mask hides is no longer marked.  Columns that are known have passed. */
     __device__ __forceinline__ uint32_t count_passing()
     {
-        if (Sieved && q.mp && !place.again) {
+        if (Sieved && q.masked && !place.again) {
             for (uint32_t w = uint32_t(thread); w < window.words; w += T)
                 if (window.bits[w])
                     window.bits[w] &= passing_bits(q, row, first_column(w));
@@ -233,7 +233,7 @@ template <class P, int T, bool Names, bool Sieved, class Q = spgemm_operands<typ
     __device__ __forceinline__ uint32_t rank_of(uint32_t column) const
     {
         uint32_t k = column - low, word = Names ? coarse.rank_of(k / 32) - from : k / 32, bit = word * 32 + k % 32;
-        if (Sieved && q.mp && ((Names && !coarse.has(k / 32)) || word >= window.words || !window.has(bit)))
+        if (Sieved && q.masked && ((Names && !coarse.has(k / 32)) || word >= window.words || !window.has(bit)))
             return ~0u;
         return word < window.words ? window.rank_of(bit) : ~0u;
     }
@@ -409,6 +409,20 @@ template <class V> __host__ __device__ __forceinline__ size_t dense_bytes(int th
     return (columns * sizeof(V) + 15) / 16 * 16 + threads * sizeof(spgemm_piece<V>) + (columns + 31) / 32 * 32;
 }
 
+/* By T threads: bit 1 of seen[k] for the columns first + k that the mask has, k < span. */
+template <int T, class V>
+__device__ __forceinline__ void mark_mask(const spgemm_operands<V> &q, uint32_t row, uint32_t first, uint32_t span, unsigned char *seen)
+{
+    if (q.mask_bits) {
+        for (uint32_t k = threadIdx.x; k < span; k += T)
+            seen[k] |= (mask_word(q, row, (first + k) / 32) >> (first + k) % 32 & 1) << 1;
+        return;
+    }
+    for (int64_t e = q.mp[row] + threadIdx.x; e < q.mp[row + 1]; e += T)
+        if (__ldg(q.mi + e) - first < span && mask_passes(q.mx, q.mask_size, e))
+            seen[__ldg(q.mi + e) - first] |= 2;
+}
+
 /* The span of every row has at most `columns`. */
 template <class P, int T> __global__ void __launch_bounds__(T, 1024 / T) spgemm_dense_rows(spgemm_operands<typename P::value> q, spgemm_rows rows,
     spgemm_place<typename P::value> place, uint32_t columns)
@@ -421,7 +435,7 @@ template <class P, int T> __global__ void __launch_bounds__(T, 1024 / T) spgemm_
     auto *pieces = reinterpret_cast<spgemm_piece<V> *>(dynamic_shared() + (columns * sizeof(V) + 15) / 16 * 16);
     unsigned char *seen = reinterpret_cast<unsigned char *>(pieces + T);
     const uint32_t thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
-    const unsigned char wanted = q.mp && !q.complement ? 3 : 1; // a product was formed, and the mask has the column
+    const unsigned char wanted = q.masked && !q.complement ? 3 : 1; // a product was formed, and the mask has the column
     for (uint64_t item = blockIdx.x; item < rows.count; item += gridDim.x) {
         uint32_t row = rows.list[item * rows.stride];
         if (!is_wanted(place, row))
@@ -436,10 +450,8 @@ template <class P, int T> __global__ void __launch_bounds__(T, 1024 / T) spgemm_
             if (q.values)
                 sums[column - first] = P::merge(q.op, sums[column - first], product);
         });
-        if (q.mp) {
-            for (int64_t e = q.mp[row] + thread; e < q.mp[row + 1]; e += T)
-                if (__ldg(q.mi + e) - first < span && mask_passes(q.mx, q.mask_size, e))
-                    seen[__ldg(q.mi + e) - first] |= 2;
+        if (q.masked) {
+            mark_mask<T>(q, row, first, span, seen);
             __syncthreads();
         }
         uint32_t mine = 0;

@@ -1,6 +1,7 @@
 /* Sparse times sparse: who computes it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "src/base/types.h"
 #include "src/engine/call/contents.h"
@@ -41,7 +42,9 @@ tsr_product tsr_sparse_product_on_device(const tsr_spgemm *s)
 
 /* ---- how much there is to do ---- */
 
-enum { SAMPLES = 512, SPANS = 64 };
+enum { SAMPLES = 512, SPANS = 64, COUNTED_ROWS = 16, COUNTED_PRODUCTS = 1 << 16 };
+
+#define COUNTED_FROM_MS 100.0 /* what counting the entries of some rows takes is a hundredth of that at most */
 
 /* Entries of line k of a matrix held by such lines. */
 static double length_of(const tsr_view *b, int64_t k)
@@ -94,17 +97,68 @@ static int64_t span_of(const tsr_view *a, const tsr_view *b, int64_t v)
     return most < 0 ? 0 : most - least + 1;
 }
 
+/* Can rows of the product be looked at one by one? */
+static bool has_rows(const tsr_spgemm *s)
+{
+    const tsr_view *a = &s->a, *b = &s->b;
+    return !a->by_col && !b->by_col && b->format != TSR_HYPERSPARSE && a->p && b->p && a->i && b->i && a->nvec > 0;
+}
+
 /* The average of some rows; 0 where it cannot be told. */
 static double average_span(const tsr_spgemm *s)
 {
     const tsr_view *a = &s->a, *b = &s->b;
     const int64_t n = a->nvec < SPANS ? a->nvec : SPANS;
     double sum = 0;
-    if (a->by_col || b->by_col || b->format == TSR_HYPERSPARSE || b->jumbled || !a->p || !b->p || !a->i || !b->i || n == 0)
+    if (!has_rows(s) || b->jumbled)
         return 0;
     for (int64_t q = 0; q < n; q++)
         sum += (double)span_of(a, b, (int64_t)((double)a->nvec / (double)n * ((double)q + 0.5)));
     return sum / (double)n;
+}
+
+static int64_t products_of(const tsr_spgemm *s, int64_t v)
+{
+    int64_t products = 0;
+    for (int64_t e = tsr_view_start(&s->a, v); e < tsr_view_start(&s->a, v + 1); e++) {
+        const int64_t k = index_at(&s->a, e);
+        products += tsr_view_start(&s->b, k + 1) - tsr_view_start(&s->b, k);
+    }
+    return products;
+}
+
+/* Different columns of stored row v, whose bits in `seen` are turned over. */
+static int64_t turn_columns(const tsr_spgemm *s, int64_t v, uint64_t *seen, bool on)
+{
+    int64_t turned = 0;
+    for (int64_t e = tsr_view_start(&s->a, v); e < tsr_view_start(&s->a, v + 1); e++) {
+        const int64_t k = index_at(&s->a, e);
+        for (int64_t at = tsr_view_start(&s->b, k); at < tsr_view_start(&s->b, k + 1); at++) {
+            const int64_t column = index_at(&s->b, at);
+            const uint64_t bit = 1ull << column % 64;
+            turned += !(seen[column / 64] & bit) == on;
+            seen[column / 64] = on ? seen[column / 64] | bit : seen[column / 64] & ~bit;
+        }
+    }
+    return turned;
+}
+
+/* Entries for each product, of some rows; 0 where it cannot be told. */
+static double share_of_products(const tsr_spgemm *s)
+{
+    const int64_t n = s->a.nvec < COUNTED_ROWS ? s->a.nvec : COUNTED_ROWS;
+    int64_t products = 0, entries = 0;
+    uint64_t *seen = has_rows(s) ? calloc((size_t)s->n / 64 + 1, sizeof *seen) : NULL;
+    for (int64_t q = 0; seen && q < n; q++) {
+        const int64_t v = (int64_t)((double)s->a.nvec / (double)n * ((double)q + 0.5)), of_row = products_of(s, v);
+        if (of_row > COUNTED_PRODUCTS)
+            continue;
+        products += of_row;
+        entries += turn_columns(s, v, seen, true);
+        turn_columns(s, v, seen, false);
+    }
+    free(seen);
+    return products > 0 ? (double)entries / (double)products : 0;
 }
 
 /* No line of the left operand has two entries: C's lines are lines of the other one times a number, which SuiteSparse copies.  None of the
@@ -119,6 +173,13 @@ static bool lines_have_one(const tsr_view *a)
     return k == a->nvec;
 }
 
+/* Of a bitmap or full mask. */
+static double bytes_of_place(const tsr_spgemm *s)
+{
+    const bool bitmap = s->mask.format == TSR_BITMAP, valued = !s->mask_structural && !s->mask.iso;
+    return (bitmap ? 1 : 0) + (valued ? (double)tsr_type_size(s->mask.type) : 0);
+}
+
 static tsr_sparse_product_features features_of(const tsr_spgemm *product)
 {
     const tsr_spgemm s = tsr_spgemm_by_row(product);
@@ -129,8 +190,11 @@ static tsr_sparse_product_features features_of(const tsr_spgemm *product)
                                          .places = (double)s.m * (double)s.n, .lines = 2 * (double)s.m + (double)s.k,
                                          .value_bytes = s.pattern ? 0 : (double)tsr_type_size(s.semiring.type), .copies = !s.masked && lines_have_one(&s.a),
                                          .renames = !s.masked && lines_have_one(&s.b), .sieved = s.masked && !tsr_is_compressed(&s.mask),
+                                         .sieve_bytes = bytes_of_place(&s),
                                          .nthreads = s.nthreads};
     f.span = !s.masked && tsr_sparse_product_asks_span(&f) ? average_span(&s) : 0;
+    if (tsr_config_get()->mode == TSR_MODE_AUTO && tsr_sparse_product_suitesparse_ms(&f) >= COUNTED_FROM_MS)
+        f.entries = f.work * share_of_products(&s);
     return f;
 }
 

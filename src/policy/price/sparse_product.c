@@ -19,8 +19,9 @@
 #define NARROW_C 262144.0
 #define NEAR_SHARE 8.0
 
-/* Under a bitmap or full mask: products for a place of C, at least and at most.  With fewer, SuiteSparse drops what the mask hides before it is added up;
- * with more, C is a bitmap, and the first call loses by its fresh memory. */
+/* Under a bitmap or full mask: products of a row, or for a place of C, of which one suffices; with fewer, SuiteSparse drops what the mask hides before
+ * it is added up.  With more for a place than SIEVED_MOST C is a bitmap, and the first call loses by its fresh memory. */
+#define SIEVED_ROW 32.0
 #define SIEVED_LEAST (1.0 / 16)
 #define SIEVED_MOST 4.0
 
@@ -29,6 +30,7 @@
 #define SUITESPARSE_PRODUCT 3.0
 #define SUITESPARSE_ENTRY 45.0
 #define ENTRIES_PER_PRODUCT 0.5
+#define SUITESPARSE_SIEVED 10.0 /* more for a product whose place it looks up in a mask, at least: 100 and more where that lies in no cache */
 #define CPU_SHARE 0.6 /* of SuiteSparse's time, for our kernel: .35 to .75 with few threads and many */
 
 bool tsr_sparse_product_is_small(double work, double nvals_a, double nvals_b)
@@ -42,11 +44,17 @@ bool tsr_sparse_product_asks_span(const tsr_sparse_product_features *f)
     return f->columns <= NARROW_C && f->work * f->columns < SHORT_ROW * f->places;
 }
 
+static bool sieves_badly(const tsr_sparse_product_features *f)
+{
+    const bool few = f->work < SIEVED_LEAST * f->places && f->work * f->columns < SIEVED_ROW * f->places;
+    return f->sieved && (few || f->work > SIEVED_MOST * f->places);
+}
+
 const char *tsr_sparse_product_pays(const tsr_sparse_product_features *f)
 {
     if (f->work < LEAST_WORK)
         return "few products of sparse operands";
-    if (f->sieved && (f->work < SIEVED_LEAST * f->places || f->work > SIEVED_MOST * f->places))
+    if (sieves_badly(f))
         return "few or many products for the places of a dense mask";
     if (f->copies)
         return "lines of a sparse operand times a number";
@@ -74,7 +82,7 @@ static double threads_of(const tsr_sparse_product_features *f)
 
 double tsr_sparse_product_suitesparse_ms(const tsr_sparse_product_features *f)
 {
-    return (f->work * SUITESPARSE_PRODUCT + tsr_sparse_product_entries(f) * SUITESPARSE_ENTRY) / threads_of(f) * 1e-6;
+    return (f->work * (SUITESPARSE_PRODUCT + (f->sieved ? SUITESPARSE_SIEVED : 0)) + tsr_sparse_product_entries(f) * SUITESPARSE_ENTRY) / threads_of(f) * 1e-6;
 }
 
 double tsr_sparse_product_cpu_ms(const tsr_sparse_product_features *f)

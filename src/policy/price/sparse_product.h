@@ -19,7 +19,8 @@ typedef struct tsr_sparse_product_features {
     bool stays;     /* … and keeps C */
     bool copies;    /* C's lines are lines of one operand times a number */
     bool renames;   /* … are lines of the left one with other indices, some joined */
-    bool sieved;    /* by a bitmap or full mask */
+    bool sieved;    /* by a bitmap or full mask … */
+    double sieve_bytes; /* … of which so many bytes of a place are read */
     int nthreads;
 } tsr_sparse_product_features;
 
