@@ -35,6 +35,7 @@ typedef struct test_case {
     int64_t heads, width;
     int variant;
     double scale;
+    bool beside; /* heads of 32 columns side by side, an even number: windows take two at once */
     bool wild; /* infinities and NaN among Q, K and V */
     pattern s, columns; /* and its transpose */
     operand q, k, v, o, grad_o, grad[GRADIENTS];
@@ -159,7 +160,10 @@ static void lay_out(test_case *t, operand *o, int64_t rows, bool may_share)
 {
     const int64_t pad = chance(t, 60) ? 0 : chance(t, 50) ? 8 : 1 + below(t, 3), wide = t->width + pad;
     o->heads = (tsr_heads){.type = t->type, .rows = rows, .heads = t->heads, .width = t->width};
-    if (may_share && chance(t, 15)) {
+    if (t->beside) {
+        o->heads.head_stride = t->width;
+        o->heads.ld = t->heads * t->width;
+    } else if (may_share && chance(t, 15)) {
         o->heads.head_stride = 0;
         o->heads.ld = wide;
     } else if (chance(t, 50)) {
@@ -200,6 +204,11 @@ static test_case make_case(uint64_t seed)
     t.type = types[below(&t, 3)];
     t.heads = chance(&t, 40) ? 1 : 1 + below(&t, 8);
     t.width = widths[below(&t, 13)];
+    t.beside = chance(&t, 15);
+    if (t.beside) {
+        t.heads = 2 + 2 * below(&t, 3);
+        t.width = 32;
+    }
     t.variant = chance(&t, 50) ? 0 : (int)below(&t, 8);
     t.variant = t.variant % 4 == 3 ? 0 : t.variant;
     t.scale = (chance(&t, 80) ? 1 : 30) / sqrt((double)t.width);

@@ -169,6 +169,13 @@ template <bool Bf16> static __device__ __forceinline__ void mma_m16n8k16_half(fl
                      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+/* 8 x 8 numbers of 16 bits, a pair in a lane: (g, 2t) (g, 2t+1) become (2t, g) (2t+1, g). */
+static __device__ __forceinline__ uint32_t transpose_8x8(uint32_t pair)
+{
+    uint32_t turned;
+    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(turned) : "r"(pair));
+    return turned;
+}
 /* Fragments as for tf32.  Before sm_90 there is m8n8k4 only (half the rate): four of them. */
 static __device__ __forceinline__ void mma_m16n8k8_f64(double d[4], const double a[4], const double b[2])
 {

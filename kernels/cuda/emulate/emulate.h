@@ -618,5 +618,6 @@ void mma_m16n8k8_tf32(float d[4], const uint32_t a[4], const uint32_t b[2]);
 void mma_m16n8k4_tf32(float d[4], const uint32_t a[2], uint32_t b);
 template <bool Bf16> void mma_m16n8k8_half(float d[4], const uint32_t a[2], uint32_t b);
 template <bool Bf16> void mma_m16n8k16_half(float d[4], const uint32_t a[4], const uint32_t b[2]);
+uint32_t transpose_8x8(uint32_t pair);
 void mma_m16n8k8_f64(double d[4], const double a[4], const double b[2]);
 void mma_m16n8k256_bits(int d[4], const uint32_t a[4], const uint32_t b[2]);

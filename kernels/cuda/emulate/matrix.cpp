@@ -176,6 +176,20 @@ void finish_bits(void *const brought[warp_lanes], unsigned)
         }
 }
 
+struct transposed {
+    uint32_t pair, result;
+};
+
+void finish_transpose(void *const brought[warp_lanes], unsigned)
+{
+    check_warp("transpose_8x8", brought);
+    auto at = [&](unsigned row, unsigned column) {
+        return static_cast<const transposed *>(brought[row * 4 + column / 2])->pair >> column % 2 * 16 & 0xffff;
+    };
+    for (unsigned lane = 0; lane < warp_lanes; lane++)
+        static_cast<transposed *>(brought[lane])->result = at(lane % 4 * 2, lane / 4) | at(lane % 4 * 2 + 1, lane / 4) << 16;
+}
+
 void mma(const char *name, finish_function finish, void *d, const void *a, const void *b)
 {
     fragments f = {d, a, b};
@@ -202,5 +216,11 @@ template void mma_m16n8k8_half<false>(float d[4], const uint32_t a[2], uint32_t 
 template void mma_m16n8k8_half<true>(float d[4], const uint32_t a[2], uint32_t b);
 template void mma_m16n8k16_half<false>(float d[4], const uint32_t a[4], const uint32_t b[2]);
 template void mma_m16n8k16_half<true>(float d[4], const uint32_t a[4], const uint32_t b[2]);
+uint32_t transpose_8x8(uint32_t pair)
+{
+    transposed of = {pair, 0};
+    meet("transpose_8x8", TSR_FULL_MASK, finish_transpose, &of);
+    return of.result;
+}
 void mma_m16n8k8_f64(double d[4], const double a[4], const double b[2]) { mma("mma_m16n8k8_f64", finish_f64, d, a, b); }
 void mma_m16n8k256_bits(int d[4], const uint32_t a[4], const uint32_t b[2]) { mma("mma_m16n8k256_bits", finish_bits, d, a, b); }

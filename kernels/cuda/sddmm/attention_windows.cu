@@ -2,8 +2,10 @@
 //
 // The pattern is a BMat of height 16: of every window its columns, 16 rows of bits each.  A warp walks the columns of an item 16 at a time.
 // K's rows are fetched once for all rows of the window, 16 bytes a lane, and lie in registers as the MMA wants them, because the order of the
-// products in a dot product is free: a lane's 8 elements of K meet the same 8 of Q.  So do V's, whose columns are free: two rows of V are
-// interleaved by byte permutations.  Nothing goes through shared memory, nothing is added across lanes but once a window.
+// products in a dot product is free: a lane's 8 elements of K meet the same 8 of Q.  V's are fetched as whole lines, neighbouring lanes having
+// neighbouring bytes of one row, and turned by movmatrix: fetched as the MMA wants them, eight neighbouring lanes would touch four lines, and the
+// first cache takes a line at a time.  Two heads of 32 columns that lie side by side are computed together, so that their rows are whole lines.
+// Nothing goes through shared memory, nothing is added across lanes but once a window.
 //     scores (16 x 16) = Q (16 x D) K' (D x 16)        weights = 2^(score - largest), 0 without an entry        O (16 x D) += weights V
 // Weights are two numbers of 16 bits, what rounding leaves being the second, so that sums are those of FP32 weights.  Where V has Inf or NaN,
 // 0 * Inf would reach rows without an entry there: what is not finite in the end is computed again, row by row.
@@ -24,7 +26,7 @@ struct window_args {
     head_array q, k, v, o;
     float *lse, *partial;
     int64_t nitems, nsplit, nrows;
-    int heads, width;
+    int heads, width, together; // together: columns of the heads of one item
     float scale; // times log2 (e)
 };
 
@@ -49,18 +51,16 @@ template <class T> __device__ __forceinline__ void as_floats(float (&x)[2], uint
 template <class T> constexpr bool is_bf16 = false;
 template <> constexpr bool is_bf16<__nv_bfloat16> = true;
 
-// ---- Shapes: D columns of Q, K, V and O, of which `width` are there ----
+// ---- Shapes: D columns of Q, K, V and O, of H heads side by side, of which `width` each are there ----
 
-/* Of V a lane holds E neighbouring columns of every group of 8 E. */
-template <int D> struct columns_of {
-    static constexpr int E = D == 32 ? 4 : 8, groups = D / (8 * E);
-};
+/* Of a block's eight slots, that of column `column` of the scores. */
+template <int D> __device__ __forceinline__ constexpr int slot_of(int column) { return D == 32 ? column : column / 2 + column % 2 * 4; }
 
-/* B bytes, or 0. */
-template <int B> __device__ __forceinline__ void load_words(uint32_t (&x)[B / 4], const char *at, bool valid)
+/* 16 bytes, or 0. */
+__device__ __forceinline__ void load_words(uint32_t (&x)[4], const char *at, bool valid)
 {
     if (valid)
-        load_vector<uint32_t, B / 4>(x, at);
+        load_vector<uint32_t, 4>(x, at);
     else
         memset(x, 0, sizeof x);
 }
@@ -75,85 +75,119 @@ template <int D> struct query_rows {
 #pragma unroll
             for (int half = 0; half < 2; half++) {
                 const int64_t r = row + g + 8 * half;
-                load_words<16>(x[j][half], a.q.data + r * a.q.ld + head * a.q.stride + (32 * j + 8 * t) * 2, r < a.nrows && 32 * j + 8 * t < a.width);
+                load_words(x[j][half], a.q.data + r * a.q.ld + head * a.q.stride + (32 * j + 8 * t) * 2, r < a.nrows && 32 * j + 8 * t < a.together);
             }
     }
 };
 
-/* K's rows of slots g and g + 8 of a step. */
+/* K's rows of slots g and g + 8 of a step, in the order of the scores. */
 template <int D> struct key_rows {
     uint32_t x[2][D / 32][4];
     __device__ __forceinline__ void load(const window_args &a, const char *head, uint32_t mine, int count, int g, int t)
     {
 #pragma unroll
         for (int n = 0; n < 2; n++) {
-            const char *row = advance(head, __shfl_sync(~0u, mine, 8 * n + g), uint32_t(a.k.ld));
+            const int slot = 8 * n + slot_of<D>(g);
+            const char *row = advance(head, __shfl_sync(~0u, mine, slot), uint32_t(a.k.ld));
 #pragma unroll
             for (int j = 0; j < D / 32; j++)
-                load_words<16>(x[n][j], row + (32 * j + 8 * t) * 2, 8 * n + g < count && 32 * j + 8 * t < a.width);
+                load_words(x[n][j], row + (32 * j + 8 * t) * 2, slot < count && 32 * j + 8 * t < a.together);
         }
     }
 };
 
-/* V's rows of slots 2t, 2t + 1, 2t + 8 and 2t + 9 of a step. */
+/* V's rows of the slots of a step: `lanes` lanes for each, 16 bytes a lane, `pieces` times. */
 template <int D> struct value_rows {
-    static constexpr int E = columns_of<D>::E, groups = columns_of<D>::groups;
-    uint32_t x[4][groups][E / 2];
-    __device__ __forceinline__ void load(const window_args &a, const char *head, uint32_t mine, int count, int g, int t)
+    static constexpr int lanes = D == 32 ? 4 : 8, at_once = 32 / lanes, pieces = D / 8 / lanes, loads = step / at_once;
+    uint32_t x[loads][pieces][4];
+    __device__ __forceinline__ void load(const window_args &a, const char *head, uint32_t mine, int count, int lane)
     {
 #pragma unroll
-        for (int e = 0; e < 4; e++) {
-            const int slot = 2 * t + e % 2 + e / 2 * 8;
+        for (int e = 0; e < loads; e++) {
+            const int slot = e * at_once + lane / lanes;
             const char *row = advance(head, __shfl_sync(~0u, mine, slot), uint32_t(a.v.ld));
 #pragma unroll
-            for (int h = 0; h < groups; h++)
-                load_words<2 * E>(x[e][h], row + (h * 8 + g) * E * 2, slot < count && (h * 8 + g) * E < a.width);
+            for (int h = 0; h < pieces; h++) {
+                const int column = (h * lanes + lane % lanes) * 8;
+                load_words(x[e][h], row + column * 2, slot < count && column < a.together);
+            }
         }
     }
-    /* Column j of the lane's: slots 2t, 2t + 1 and 2t + 8, 2t + 9. */
-    __device__ __forceinline__ void fragment(uint32_t (&b)[2], int h, int j) const
+    __device__ __forceinline__ void interleave()
     {
-        const uint32_t which = j % 2 ? 0x7632 : 0x5410;
-        b[0] = __byte_perm(x[0][h][j / 2], x[1][h][j / 2], which);
-        b[1] = __byte_perm(x[2][h][j / 2], x[3][h][j / 2], which);
+#pragma unroll
+        for (int e = 0; e < loads; e += 2)
+#pragma unroll
+            for (int h = 0; h < pieces; h++)
+#pragma unroll
+                for (int w = 0; w < 4; w++) {
+                    const uint32_t low = x[e][h][w], high = x[e + 1][h][w];
+                    x[e][h][w] = __byte_perm(low, high, 0x5410);
+                    x[e + 1][h][w] = __byte_perm(low, high, 0x7632);
+                }
+    }
+    /* As fragment() wants them.  Of eight lanes a row, what is turned has one row twice, so that a lane gets two columns of slot t, and from the next load
+     * those of slot t + 4. */
+    __device__ __forceinline__ void turn()
+    {
+#pragma unroll
+        for (int e = 0; e < loads; e++)
+#pragma unroll
+            for (int h = 0; h < pieces; h++)
+#pragma unroll
+                for (int w = 0; w < 4; w++)
+                    x[e][h][w] = transpose_8x8(x[e][h][w]);
+        if constexpr (lanes == 8)
+            interleave();
+    }
+    /* Of 32 columns from 32 c on: 8 (g / 2) + 2 w + g % 2, for the slots of columns 2t and 2t + 1 of the scores of both blocks. */
+    __device__ __forceinline__ void fragment(uint32_t (&b)[2], int c, int w) const
+    {
+        b[0] = lanes == 4 ? x[0][c][w] : x[c % 2][c / 2][w];
+        b[1] = lanes == 4 ? x[1][c][w] : x[loads / 2 + c % 2][c / 2][w];
     }
 };
 
 // ---- One item: some columns of a window, for a head ----
 
-/* Of rows g (0) and g + 8 (1).  value: row g columns n E + j for n = 2t, 2t + 1, then row g + 8, of every group and j.  sum: this lane's. */
-template <int D> struct window_state {
-    static constexpr int E = columns_of<D>::E, groups = columns_of<D>::groups;
-    float most[2], sum[2], value[groups][E][4];
+/* Of rows g (0) and g + 8 (1), for each head.  value: row g columns 32 c + 8 t + 2 w and the next, then row g + 8.  sum: this lane's. */
+template <int D, int H> struct window_state {
+    static constexpr int each = D / 32 / H; // groups of 32 columns of a head
+    float most[H][2], sum[H][2], value[D / 32][4][4];
     bool any[2]; // has an entry
 
     __device__ __forceinline__ void clear()
     {
-        for (int r = 0; r < 2; r++)
-            most[r] = -INFINITY, sum[r] = 0, any[r] = false;
+#pragma unroll
+        for (int r = 0; r < 2; r++) {
+#pragma unroll
+            for (int h = 0; h < H; h++)
+                most[h][r] = -INFINITY, sum[h][r] = 0;
+            any[r] = false;
+        }
         memset(value, 0, sizeof value);
     }
-    __device__ __forceinline__ void multiply(const float (&by)[2])
+    __device__ __forceinline__ void multiply(int h, const float (&by)[2])
     {
-        sum[0] *= by[0], sum[1] *= by[1];
+        sum[h][0] *= by[0], sum[h][1] *= by[1];
 #pragma unroll
-        for (int h = 0; h < groups; h++)
+        for (int c = h * each; c < (h + 1) * each; c++)
 #pragma unroll
-            for (int j = 0; j < E; j++)
+            for (int w = 0; w < 4; w++)
 #pragma unroll
                 for (int k = 0; k < 4; k++)
-                    value[h][j][k] *= by[k / 2];
+                    value[c][w][k] *= by[k / 2];
     }
     __device__ __forceinline__ bool is_finite() const
     {
         float x = 0;
 #pragma unroll
-        for (int h = 0; h < groups; h++)
+        for (int c = 0; c < D / 32; c++)
 #pragma unroll
-            for (int j = 0; j < E; j++)
+            for (int w = 0; w < 4; w++)
 #pragma unroll
                 for (int k = 0; k < 4; k++)
-                    x += value[h][j][k] * 0.0f;
+                    x += value[c][w][k] * 0.0f;
         return x == 0;
     }
 };
@@ -161,14 +195,14 @@ template <int D> struct window_state {
 /* Where a warp works. */
 struct place {
     int64_t window, row, first, end, block, partial; // vectors [first, end); partial -1: none
-    int head, g, t, lane;
+    int head, g, t, lane; // head: the first
 };
 
-__device__ __forceinline__ place find_place(const window_args &a, int64_t number)
+template <int H> __device__ __forceinline__ place find_place(const window_args &a, int64_t number)
 {
     place p;
     const int64_t item = number % a.nitems;
-    p.head = int(number / a.nitems); // head by head: the rows that are used often stay in the cache
+    p.head = int(number / a.nitems) * H; // head by head: the rows that are used often stay in the cache
     p.lane = int(threadIdx.x % 32), p.g = p.lane / 4, p.t = p.lane % 4;
     p.window = a.item_window[item];
     p.row = p.window * height;
@@ -181,25 +215,25 @@ __device__ __forceinline__ place find_place(const window_args &a, int64_t number
     return p;
 }
 
-/* Bits 0 and 1: slots 2t and 2t + 1 of block n of a step, in row g or g + 8. */
-__device__ __forceinline__ uint32_t bits_of(const window_args &a, const place &p, int64_t at, int n, int half)
+/* Bits 0 and slot_of (1): columns 2t and 2t + 1 of the scores of block n of a step, in row g or g + 8. */
+template <int D> __device__ __forceinline__ uint32_t bits_of(const window_args &a, const place &p, int64_t at, int n, int half)
 {
     if (at + 8 * n >= p.end)
         return 0;
     const int64_t block = p.block + (at - p.first) / 8 + n;
-    return __ldg(a.mask + 4 * block + 2 * half + p.g / 4) >> (p.g % 4 * 8 + 2 * p.t);
+    return __ldg(a.mask + 4 * block + 2 * half + p.g / 4) >> (p.g % 4 * 8 + slot_of<D>(2 * p.t));
 }
 
-/* score[n][k]: of block n, as an MMA has it; -Inf without an entry. */
-template <class T, int D>
-__device__ __forceinline__ void find_scores(float (&score)[2][4], window_state<D> &s, const query_rows<D> &q, const key_rows<D> &k,
-                                            const uint32_t (&bits)[2][2], float scale)
+/* score[n][k]: of block n and head h, as an MMA has it; -Inf without an entry. */
+template <class T, int D, int H>
+__device__ __forceinline__ void find_scores(float (&score)[2][4], int h, const query_rows<D> &q, const key_rows<D> &k, const uint32_t (&bits)[2][2], float scale)
 {
+    constexpr int each = D / 32 / H;
 #pragma unroll
     for (int n = 0; n < 2; n++) {
         float d[4] = {0, 0, 0, 0};
 #pragma unroll
-        for (int j = 0; j < D / 32; j++)
+        for (int j = h * each; j < (h + 1) * each; j++)
 #pragma unroll
             for (int part = 0; part < 2; part++) {
                 const uint32_t from[4] = {q.x[j][0][2 * part], q.x[j][1][2 * part], q.x[j][0][2 * part + 1], q.x[j][1][2 * part + 1]};
@@ -208,14 +242,12 @@ __device__ __forceinline__ void find_scores(float (&score)[2][4], window_state<D
             }
 #pragma unroll
         for (int e = 0; e < 4; e++)
-            score[n][e] = bits[n][e / 2] >> (e % 2) & 1 ? d[e] * scale : -INFINITY;
-        s.any[0] = s.any[0] || (bits[n][0] & 3);
-        s.any[1] = s.any[1] || (bits[n][1] & 3);
+            score[n][e] = bits[n][e / 2] >> slot_of<D>(e % 2) & 1 ? d[e] * scale : -INFINITY;
     }
 }
 
 /* Scores become weights; what is there becomes relative to the new largest. */
-template <int D> __device__ __forceinline__ void weigh(float (&score)[2][4], window_state<D> &s)
+template <int D, int H> __device__ __forceinline__ void weigh(float (&score)[2][4], window_state<D, H> &s, int h)
 {
     float most[2], by[2];
     bool grows = false;
@@ -223,23 +255,23 @@ template <int D> __device__ __forceinline__ void weigh(float (&score)[2][4], win
     for (int r = 0; r < 2; r++) {
         most[r] = fmaxf(fmaxf(score[0][2 * r], score[0][2 * r + 1]), fmaxf(score[1][2 * r], score[1][2 * r + 1]));
         most[r] = fmaxf(most[r], __shfl_xor_sync(~0u, most[r], 1));
-        most[r] = fmaxf(s.most[r], fmaxf(most[r], __shfl_xor_sync(~0u, most[r], 2)));
-        grows = grows || most[r] > s.most[r];
-        by[r] = exp2f(s.most[r] - reference_of(most[r]));
-        s.most[r] = most[r];
+        most[r] = fmaxf(s.most[h][r], fmaxf(most[r], __shfl_xor_sync(~0u, most[r], 2)));
+        grows = grows || most[r] > s.most[h][r];
+        by[r] = exp2f(s.most[h][r] - reference_of(most[r]));
+        s.most[h][r] = most[r];
     }
     if (__any_sync(~0u, grows))
-        s.multiply(by);
+        s.multiply(h, by);
 #pragma unroll
     for (int n = 0; n < 2; n++)
 #pragma unroll
         for (int e = 0; e < 4; e++) {
             score[n][e] = exp2f(score[n][e] - reference_of(most[e / 2]));
-            s.sum[e / 2] += score[n][e];
+            s.sum[h][e / 2] += score[n][e];
         }
 }
 
-template <class T, int D> __device__ __forceinline__ void add_values(window_state<D> &s, const float (&weight)[2][4], const value_rows<D> &v)
+template <class T, int D, int H> __device__ __forceinline__ void add_values(window_state<D, H> &s, int h, const float (&weight)[2][4], const value_rows<D> &v)
 {
     uint32_t high[4], low[4];
 #pragma unroll
@@ -251,17 +283,37 @@ template <class T, int D> __device__ __forceinline__ void add_values(window_stat
         low[e] = pair_of<T>(x - rounded[0], y - rounded[1]);
     }
 #pragma unroll
-    for (int h = 0; h < window_state<D>::groups; h++)
+    for (int c = h * s.each; c < (h + 1) * s.each; c++)
 #pragma unroll
-        for (int j = 0; j < window_state<D>::E; j++) {
+        for (int w = 0; w < 4; w++) {
             uint32_t b[2];
-            v.fragment(b, h, j);
-            mma_m16n8k16_half<is_bf16<T>>(s.value[h][j], low, b);
-            mma_m16n8k16_half<is_bf16<T>>(s.value[h][j], high, b);
+            v.fragment(b, c, w);
+            mma_m16n8k16_half<is_bf16<T>>(s.value[c][w], low, b);
+            mma_m16n8k16_half<is_bf16<T>>(s.value[c][w], high, b);
         }
 }
 
-template <class T, int D, int U> __device__ __forceinline__ void walk(window_state<D> &s, const window_args &a, const place &p, const query_rows<D> &q)
+template <class T, int D, int H>
+__device__ __forceinline__ void add_step(window_state<D, H> &s, const window_args &a, const query_rows<D> &q, const key_rows<D> &k, value_rows<D> &v,
+                                         const uint32_t (&bits)[2][2])
+{
+    float score[H][2][4];
+#pragma unroll
+    for (int r = 0; r < 2; r++)
+        s.any[r] = s.any[r] || ((bits[0][r] | bits[1][r]) & (1 | 1 << slot_of<D>(1)));
+#pragma unroll
+    for (int h = 0; h < H; h++) {
+        find_scores<T, D, H>(score[h], h, q, k, bits, a.scale);
+        weigh(score[h], s, h);
+    }
+    v.turn();
+#pragma unroll
+    for (int h = 0; h < H; h++)
+        add_values<T>(s, h, score[h], v);
+}
+
+template <class T, int D, int H, int U>
+__device__ __forceinline__ void walk(window_state<D, H> &s, const window_args &a, const place &p, const query_rows<D> &q)
 {
     const char *k_head = a.k.data + p.head * a.k.stride, *v_head = a.v.data + p.head * a.v.stride;
     uint32_t mine = p.first + p.lane < p.end ? __ldg(a.column + p.first + p.lane) : 0;
@@ -275,20 +327,16 @@ template <class T, int D, int U> __device__ __forceinline__ void walk(window_sta
             k[u].load(a, k_head, __shfl_sync(~0u, mine, (p.lane + step * u) % 32), count - step * u, p.g, p.t);
 #pragma unroll
         for (int u = 0; u < U; u++)
-            v[u].load(a, v_head, __shfl_sync(~0u, mine, (p.lane + step * u) % 32), count - step * u, p.g, p.t);
+            v[u].load(a, v_head, __shfl_sync(~0u, mine, (p.lane + step * u) % 32), count - step * u, p.lane);
 #pragma unroll
         for (int u = 0; u < U; u++)
 #pragma unroll
             for (int n = 0; n < 2; n++)
-                bits[u][n][0] = bits_of(a, p, at + step * u, n, 0), bits[u][n][1] = bits_of(a, p, at + step * u, n, 1);
+                bits[u][n][0] = bits_of<D>(a, p, at + step * u, n, 0), bits[u][n][1] = bits_of<D>(a, p, at + step * u, n, 1);
         mine = at + step * U + p.lane < p.end ? __ldg(a.column + at + step * U + p.lane) : 0;
 #pragma unroll
-        for (int u = 0; u < U; u++) {
-            float score[2][4];
-            find_scores<T>(score, s, q, k[u], bits[u], a.scale);
-            weigh(score, s);
-            add_values<T>(s, score, v[u]);
-        }
+        for (int u = 0; u < U; u++)
+            add_step<T>(s, a, q, k[u], v[u], bits[u]);
     }
 }
 
@@ -299,61 +347,63 @@ __device__ __forceinline__ float *part_of(const window_args &a, int64_t partial,
     return a.partial + ((partial * height + row) * a.heads + head) * (a.width + 2);
 }
 
-/* N neighbouring results of a row. */
-template <class T, int N> __device__ __forceinline__ void store_results(T *to, const float (&x)[N], float sum, bool empty)
+/* Eight neighbouring results of a row. */
+template <class T> __device__ __forceinline__ void store_results(T *to, const float (&x)[8], float sum, bool empty)
 {
-    T y[N];
+    T y[8];
 #pragma unroll
-    for (int k = 0; k < N; k++)
+    for (int k = 0; k < 8; k++)
         narrow(y[k], empty ? 0.0f : x[k] / sum);
-    store_vector<T, N>(to, y);
+    store_vector<T, 8>(to, y);
 }
 
-/* Row g or g + 8. */
-template <class T, int D> __device__ __forceinline__ void store_row(const window_args &a, const place &p, const window_state<D> &s, int half)
+/* Row g or g + 8, of the item's head h. */
+template <class T, int D, int H>
+__device__ __forceinline__ void store_row(const window_args &a, const place &p, const window_state<D, H> &s, int h, int half)
 {
-    constexpr int E = columns_of<D>::E;
     const int64_t row = p.row + p.g + 8 * half;
-    const bool empty = s.most[half] == -INFINITY;
-    float *part = p.partial < 0 ? nullptr : part_of(a, p.partial, p.g + 8 * half, p.head);
+    const int head = p.head + h;
+    const bool empty = s.most[h][half] == -INFINITY;
+    float *part = p.partial < 0 ? nullptr : part_of(a, p.partial, p.g + 8 * half, head);
     if (row >= a.nrows)
         return;
 #pragma unroll
-    for (int h = 0; h < columns_of<D>::groups; h++)
+    for (int c = 0; c < s.each; c++) {
+        const int at = 32 * c + 8 * p.t;
+        float x[8];
 #pragma unroll
-        for (int n = 0; n < 2; n++) {
-            const int at = (h * 8 + 2 * p.t + n) * E;
-            float x[E];
-#pragma unroll
-            for (int j = 0; j < E; j++)
-                x[j] = s.value[h][j][2 * half + n];
-            if (at >= a.width)
-                continue;
-            if (!part)
-                store_results<T, E>(reinterpret_cast<T *>(a.o.data + row * a.o.ld + p.head * a.o.stride) + at, x, s.sum[half], empty);
-            else
-                for (int j = 0; j < E; j++)
-                    part[2 + at + j] = x[j];
-        }
+        for (int k = 0; k < 8; k++)
+            x[k] = s.value[h * s.each + c][k / 2][2 * half + k % 2];
+        if (at >= a.width)
+            continue;
+        if (!part)
+            store_results<T>(reinterpret_cast<T *>(a.o.data + row * a.o.ld + head * a.o.stride) + at, x, s.sum[h][half], empty);
+        else
+            for (int k = 0; k < 8; k++)
+                part[2 + at + k] = x[k];
+    }
     if (p.t != 0)
         return;
     if (part)
-        part[0] = s.most[half], part[1] = s.sum[half];
+        part[0] = s.most[h][half], part[1] = s.sum[h][half];
     else if (a.lse)
-        a.lse[row * a.heads + p.head] = lse_of(s.most[half], s.sum[half], empty);
+        a.lse[row * a.heads + head] = lse_of(s.most[h][half], s.sum[h][half], empty);
 }
 
 /* Sums of a row lie in four lanes. */
-template <int D> __device__ __forceinline__ void finish(window_state<D> &s)
+template <int D, int H> __device__ __forceinline__ void finish(window_state<D, H> &s)
 {
 #pragma unroll
     for (int r = 0; r < 2; r++) {
-        s.sum[r] += __shfl_xor_sync(~0u, s.sum[r], 1);
-        s.sum[r] += __shfl_xor_sync(~0u, s.sum[r], 2);
         int any = s.any[r];
         any |= __shfl_xor_sync(~0u, any, 1);
         any |= __shfl_xor_sync(~0u, any, 2);
-        s.most[r] = any ? most_of_part(s.most[r]) : -INFINITY;
+#pragma unroll
+        for (int h = 0; h < H; h++) {
+            s.sum[h][r] += __shfl_xor_sync(~0u, s.sum[h][r], 1);
+            s.sum[h][r] += __shfl_xor_sync(~0u, s.sum[h][r], 2);
+            s.most[h][r] = any ? most_of_part(s.most[h][r]) : -INFINITY;
+        }
     }
 }
 
@@ -420,21 +470,26 @@ template <class T, int D> __device__ void redo(const window_args &a, const place
 
 /* A warp a block: items are of very different sizes, and what the longest of a block leaves idle is lost.  How many
  * blocks fit is measured: more hide more of the latency, with fewer registers for each. */
-template <class T, int D, int U> __global__ void __launch_bounds__(32, D == 128 ? 9 : D == 64 ? 16 : 18) attention_windows(const __grid_constant__ window_args a)
+template <class T, int D, int H, int U>
+__global__ void __launch_bounds__(32, D == 128 ? 9 : D == 64 ? 16 : 18) attention_windows(const __grid_constant__ window_args a)
 {
-    const place p = find_place(a, blockIdx.x);
+    place p = find_place<H>(a, blockIdx.x);
     query_rows<D> q;
-    window_state<D> s;
+    window_state<D, H> s;
     s.clear();
     q.load(a, p.row, p.head, p.g, p.t);
-    walk<T, D, U>(s, a, p, q);
+    walk<T, D, H, U>(s, a, p, q);
     finish(s);
     if (__any_sync(~0u, !s.is_finite())) {
-        redo<T, D>(a, p);
+        for (int h = 0; h < H; h++, p.head++)
+            redo<T, D / H>(a, p);
         return;
     }
-    store_row<T>(a, p, s, 0);
-    store_row<T>(a, p, s, 1);
+#pragma unroll
+    for (int h = 0; h < H; h++) {
+        store_row<T>(a, p, s, h, 0);
+        store_row<T>(a, p, s, h, 1);
+    }
 }
 
 /* A warp for each row of a window that was cut, and head. */
@@ -458,14 +513,25 @@ unsigned blocks_for(int64_t count) { return unsigned((count + warps - 1) / warps
 
 template <class T> tsr_status launch(const window_args &a, void *stream)
 {
-    auto kernel = a.width <= 32 ? attention_windows<T, 32, 2> : a.width <= 64 ? attention_windows<T, 64, 1> : attention_windows<T, 128, 1>;
-    TSR_LAUNCH(kernel, unsigned(a.nitems * a.heads), 32, 0, stream, a);
+    const bool two = a.together > a.width;
+    auto kernel = two             ? attention_windows<T, 64, 2, 1>
+                  : a.width <= 32 ? attention_windows<T, 32, 1, 2>
+                  : a.width <= 64 ? attention_windows<T, 64, 1, 1>
+                                  : attention_windows<T, 128, 1, 1>;
+    TSR_LAUNCH(kernel, unsigned(a.nitems * (two ? a.heads / 2 : a.heads)), 32, 0, stream, a);
     tsr_status status = launch_status();
     if (status != TSR_OK || a.nsplit == 0)
         return status;
     auto join = join_windows<T>;
     TSR_LAUNCH(join, blocks_for(a.nsplit * height * a.heads), threads, 0, stream, a);
     return launch_status();
+}
+
+/* Heads of 32 columns, side by side wherever whole rows are fetched. */
+bool two_at_once(const tsr_attention_operands *o)
+{
+    const int64_t width = o->q.width;
+    return width == 32 && o->q.heads % 2 == 0 && o->q.head_stride == width && o->k.head_stride == width && o->v.head_stride == width;
 }
 
 window_args arguments_of(const tsr_cuda_attention_windows *s, const tsr_attention_operands *o, void *partial)
@@ -479,7 +545,7 @@ window_args arguments_of(const tsr_cuda_attention_windows *s, const tsr_attentio
     a.q = bytes_of(o->q), a.k = bytes_of(o->k), a.v = bytes_of(o->v), a.o = bytes_of(o->o);
     a.lse = o->lse, a.partial = static_cast<float *>(partial);
     a.nitems = work.nitems, a.nsplit = work.nsplit, a.nrows = w.nrows;
-    a.heads = int(o->q.heads), a.width = int(o->q.width);
+    a.heads = int(o->q.heads), a.width = int(o->q.width), a.together = two_at_once(o) ? 2 * a.width : a.width;
     a.scale = float(o->scale) * log2_of_e;
     return a;
 }
