@@ -426,11 +426,17 @@ static bool pull(GrB_Info *info, push_call *h)
 
 /* ---- calls ---- */
 
+/* Controls that are promised are not what the objects say. */
+static bool forms_wait(const tsr_arguments *c)
+{
+    return tsr_form_waits(c->C) || tsr_form_waits(c->M) || tsr_form_waits(c->A) || tsr_form_waits(c->B);
+}
+
 static bool allowed(const tsr_arguments *call)
 {
     const tsr_config *config = tsr_config_get();
     return config->mode != TSR_MODE_OFF && config->mode != TSR_MODE_GPU && !(config->disabled & call->disable) &&
-           config->min_work <= 0 && !(tsr_busy() & (TSR_BUSY_LOST | TSR_BUSY_FORMS));
+           config->min_work <= 0 && !(tsr_busy() & TSR_BUSY_LOST) && !forms_wait(call);
 }
 
 static bool on_host(GrB_Info *info, push_call *h)

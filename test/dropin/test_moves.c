@@ -111,8 +111,18 @@ static void test_pulls_move(void **state)
     ok(GrB_Matrix_free(&T));
 }
 
+/* An object that will be told its sparsity control when it has contents keeps nobody else's pushes from here. */
+static void test_a_control_that_waits(void **state)
+{
+    GrB_Matrix other = new_matrix(VECTORS, GxB_BITMAP);
+    (void)state;
+    expect_push_here();
+    ok(GrB_Matrix_free(&other));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pushes_are_ours_beside_a_device), cmocka_unit_test(test_pulls_move)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pushes_are_ours_beside_a_device), cmocka_unit_test(test_pulls_move),
+                                       cmocka_unit_test(test_a_control_that_waits)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
