@@ -81,6 +81,35 @@ static bool is_held(const tsr_call *call, const tsr_backend *gpu)
     return held;
 }
 
+/* What is kept for results that are made so; NULL: nothing.  Lists that are longer than the matrix are not worth their copies. */
+static tsr_cache_entry *remembered(const tsr_call *call, const tsr_backend *gpu)
+{
+    const tsr_picking *p = &call->of.picking;
+    const bool fits = p->how.lists[0].count + p->how.lists[1].count <= call->a.view.nvals;
+    return p->remembered && fits ? tsr_record_derived(call->a.record, &p->how, gpu) : NULL;
+}
+
+/* The result, as what is kept is asked for it; one: its value, if it has only one. */
+static tsr_view result_like(const tsr_call *call, const tsr_shape *c, const void *one)
+{
+    const tsr_view *a = &call->a.view;
+    return (tsr_view){.format = TSR_SPARSE, .type = a->type, .by_col = a->by_col, .iso = a->iso, .nrows = c->nrows, .ncols = c->ncols, .x = one};
+}
+
+/* Has the device what this call will make?  Then nothing is computed or moved. */
+static bool is_made(const tsr_call *call, const tsr_backend *gpu)
+{
+    tsr_shape c;
+    tsr_cache_entry *entry = call->door->shape(&c, call->given.C, false) ? remembered(call, gpu) : NULL;
+    const tsr_view like = entry ? result_like(call, &c, call->a.view.x) : (tsr_view){0};
+    void *kept = NULL;
+    const bool made = entry && TSR_ATTEMPT(gpu->compressed->find(&kept, &like, tsr_cache_entry_place(entry))) == TSR_OK && kept;
+    if (made)
+        gpu->contents->drop(kept);
+    tsr_cache_entry_unref(entry);
+    return made;
+}
+
 /* Is it faster there?  Then what the device has of A, or will have, pulls. */
 static bool pays(const tsr_call *call, bool held)
 {
@@ -102,7 +131,8 @@ static void decide(tsr_call *call)
         return;
     const bool held = is_held(call, gpu);
     const tsr_pull pull = {.elements = (double)call->a.view.nvals, .least = config->min_work, .forced = config->mode == TSR_MODE_GPU,
-                           .on_device = !call->a.compressed && pays(call, held), .device_only = call->a.compressed, .key = call->remote.key = key_of(call)};
+                           .on_device = !call->a.compressed && (is_made(call, gpu) || pays(call, held)), .device_only = call->a.compressed,
+                           .key = call->remote.key = key_of(call)};
     if (tsr_placement_pulls(&pull))
         call->decision.backend = gpu;
     snprintf(call->decision.reason, sizeof call->decision.reason, held ? "the matrix is on the device" : "the result stays on the device");
@@ -143,14 +173,6 @@ tsr_status tsr_compressed_leave(tsr_call *call, tsr_device_array_facts facts, ts
     return TSR_OK;
 }
 
-/* What is kept for results that are made so; NULL: nothing.  Lists that are longer than the matrix are not worth their copies. */
-static tsr_cache_entry *remembered(const tsr_call *call)
-{
-    const tsr_picking *p = &call->of.picking;
-    const bool fits = p->how.lists[0].count + p->how.lists[1].count <= call->a.view.nvals;
-    return p->remembered && fits ? tsr_record_derived(call->a.record, &p->how, call->decision.backend) : NULL;
-}
-
 typedef tsr_status (*pick_fn)(tsr_call *call, const tsr_compressed_operand *a);
 
 /* What results that were made so before have, or, if they have nothing, what `pick` makes. */
@@ -177,8 +199,8 @@ static tsr_status run(tsr_call *call, pick_fn pick, const void *one)
                                     .iso = one, .origin = call->remote.key};
     if (one)
         tsr_cast_values(&facts.one, c.type, one, a->type, 1, 1);
-    const tsr_view like = {.format = TSR_SPARSE, .type = a->type, .by_col = a->by_col, .iso = a->iso, .nrows = c.nrows, .ncols = c.ncols, .x = &facts.one};
-    tsr_cache_entry *entry = remembered(call);
+    const tsr_view like = result_like(call, &c, &facts.one);
+    tsr_cache_entry *entry = remembered(call, call->decision.backend);
     tsr_status status = find_or_pick(call, pick, entry, &like);
     if (status == TSR_OK)
         status = tsr_compressed_leave(call, facts, entry);
