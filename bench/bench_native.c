@@ -1,6 +1,6 @@
 /* SpMM through the native interface with B as FP32, FP16 and BF16 numbers, in turns: `bench_native N THREADS TURNS FILE.mtx[.gz]…`, or rmatK for an
- * R-MAT graph of 2^K vertices, 16 edges each.  Prints a JSON object a matrix: medians of the turns, ms of processor time (of one thread) or wall
- * clock, and the largest difference from FP32's result over its largest magnitude.
+ * R-MAT graph of 2^K vertices, 16 edges each, uniformK for one whose edges are anywhere.  Prints a JSON object a matrix: medians of the turns, ms of
+ * processor time (of one thread) or wall clock, and the largest difference from FP32's result over its largest magnitude.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdio.h>
@@ -38,7 +38,12 @@ static uint64_t next(uint64_t *state)
 
 /* ---- matrices ---- */
 
-static tsr_mm make_rmat(int scale)
+/* Where of 100 the upper right, the lower left and the lower right quarter begin. */
+typedef struct quarters {
+    uint64_t right, lower, both;
+} quarters;
+
+static tsr_mm make_graph(int scale, quarters q)
 {
     const int64_t n = INT64_C(1) << scale, edges = 16 * n;
     tsr_mm m = {.nrows = n, .ncols = n, .nvals = edges, .field = TSR_MM_PATTERN};
@@ -48,9 +53,9 @@ static tsr_mm make_rmat(int scale)
     must(m.row && m.col, "memory");
     for (int64_t e = 0; e < edges; e++) {
         for (int bit = 0; bit < scale; bit++) {
-            const uint64_t draw = next(&state) % 100; /* .57 .19 .19 .05 */
-            m.row[e] = 2 * m.row[e] + (draw >= 76);
-            m.col[e] = 2 * m.col[e] + ((draw >= 57 && draw < 76) || draw >= 95);
+            const uint64_t draw = next(&state) % 100;
+            m.row[e] = 2 * m.row[e] + (draw >= q.lower);
+            m.col[e] = 2 * m.col[e] + ((draw >= q.right && draw < q.lower) || draw >= q.both);
         }
     }
     return m;
@@ -62,7 +67,9 @@ static tsr_mm_csr matrix_of(const char *name)
     tsr_mm m = {0};
     tsr_mm_csr csr;
     if (strncmp(name, "rmat", 4) == 0) {
-        m = make_rmat(atoi(name + 4));
+        m = make_graph(atoi(name + 4), (quarters){57, 76, 95}); /* .57 .19 .19 .05 */
+    } else if (strncmp(name, "uniform", 7) == 0) {
+        m = make_graph(atoi(name + 7), (quarters){25, 50, 75});
     } else if (!tsr_mm_read(&m, name, error, sizeof error)) {
         fprintf(stderr, "bench_native: %s\n", error);
         exit(1);
@@ -191,7 +198,7 @@ int main(int argc, char **argv)
     const int64_t n = argc > 4 ? atoll(argv[1]) : 0;
     const int threads = argc > 4 ? atoi(argv[2]) : 0, turns = argc > 4 ? atoi(argv[3]) : 0;
     if (n < 1 || threads < 1 || turns < 1 || turns > MOST_TURNS) {
-        fprintf(stderr, "usage: bench_native N THREADS TURNS FILE.mtx[.gz]|rmatK...\n");
+        fprintf(stderr, "usage: bench_native N THREADS TURNS FILE.mtx[.gz]|rmatK|uniformK...\n");
         return 2;
     }
     must(tsr_set_option("mode", "cpu") == TSR_OK && tsr_set_threads(threads) == TSR_OK, "settings");

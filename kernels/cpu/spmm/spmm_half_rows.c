@@ -4,8 +4,16 @@
 #include "kernels/cpu/common/numbers.h"
 #include "kernels/cpu/spmm/spmm_half.h"
 
-/* AHEAD: entries between a prefetch of a row of B and its use; far, because rows are short. */
-enum { VECTORS = 8, LANES = TSR_VECTOR_BYTES / 4, AHEAD = 48, LINE = 64, PAST_BYTES = 16 << 20 };
+/* AHEAD: entries between a prefetch of a row of B and its use. */
+enum { VECTORS = 8, LANES = TSR_VECTOR_BYTES / 4, AHEAD = 24, LINE = 64, PAST_BYTES = 16 << 20 };
+
+/* `bytes` from `at` on, which seldom begin at a line. */
+TSR_INLINE void prefetch(const void *at, const int bytes)
+{
+    for (int k = 0; k < bytes; k += LINE)
+        __builtin_prefetch((const char *)at + k, 0, 3);
+    __builtin_prefetch((const char *)at + bytes - 1, 0, 3);
+}
 
 /* One row: sum[] of `width` vectors, or of one of which `columns` are there. */
 #define ROW(type, index) \
@@ -22,8 +30,7 @@ enum { VECTORS = 8, LANES = TSR_VECTOR_BYTES / 4, AHEAD = 48, LINE = 64, PAST_BY
         for (int64_t e = a->p[row]; e < a->p[row + 1]; e++) { \
             const tsr_c_##type *from = b + (int64_t)i[e] * p->ldb, *next = b + (int64_t)i[e + AHEAD <= last ? e + AHEAD : e] * p->ldb; \
             tsr_c_##type tail[LANES] = { 0 }; \
-            for (int64_t at = 0; at < width * LANES * 2; at += LINE) \
-                __builtin_prefetch((const char *)next + at, 0, 3); \
+            prefetch(next, width * LANES * 2); \
             if (columns < LANES) \
                 from = memcpy(tail, from, (size_t)(columns < LANES ? columns : 0) * sizeof *tail); \
             const tsr_v_fp32 by = tsr_splat_fp32(x[e * step]); \
