@@ -294,7 +294,7 @@ static bool fit(tsr_spgemm_work *w, int64_t nvals)
 {
     tsr_sg_thread *t = &w->threads[0];
     const int64_t room = nvals > 0 ? nvals : 1;
-    if (t->capacity >= room && t->capacity - room <= room / 4)
+    if (t->capacity >= room && t->capacity - room <= room / 2)
         return true;
     void *i = w->memory.resize(w->memory.context, t->i, (size_t)room * sizeof *t->i);
     t->i = i ? i : t->i;

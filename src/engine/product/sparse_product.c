@@ -26,14 +26,18 @@ static const char *resolve(tsr_call *call)
 
 /* ---- memory ---- */
 
-static void *resize(const void *memory, void *block, size_t bytes)
+/* C is mostly larger than its operands, and how large is known here first. */
+static void *resize(const void *door, void *block, size_t bytes)
 {
-    return ((const tsr_memory *)memory)->resize(block, bytes);
+    const tsr_door *of = door;
+    if (!block)
+        of->begin_result(bytes);
+    return of->memory->resize(block, bytes);
 }
 
-static void release(const void *memory, void *block)
+static void release(const void *door, void *block)
 {
-    ((const tsr_memory *)memory)->release(block);
+    ((const tsr_door *)door)->memory->release(block);
 }
 
 static bool allocate(tsr_handover *a, const tsr_memory *memory, const tsr_spgemm_size *size, bool narrow)
@@ -140,7 +144,7 @@ static tsr_status multiply(tsr_call *call, const tsr_product *ready)
     tsr_spgemm s = tsr_sparse_product_of(call);
     tsr_spgemm_work *work;
     tsr_spgemm_size size;
-    const tsr_spgemm_memory memory = {resize, release, call->door->memory};
+    const tsr_spgemm_memory memory = {resize, release, call->door};
     s.a = ready->a;
     s.b = ready->b;
     s.narrow = narrows(call);
@@ -275,7 +279,6 @@ static tsr_status multiply_on_device(tsr_call *call)
 static tsr_status run(tsr_call *call)
 {
     tsr_decision *d = &call->decision;
-    call->door->begin_result((size_t)call->product.a.nvals * tsr_type_size(call->product.semiring.type));
     tsr_status status = d->backend->sparse ? TSR_ATTEMPT(multiply_on_device(call)) : TSR_DECLINED;
     if (status == TSR_OK || tsr_reads_device(call))
         return status;
