@@ -43,6 +43,8 @@ def main():
     print('|---|---|---|---|---|---|---|---|---|---|---|---|')
     ratios = {'fp64': [], 'fp32': [], 'pair': []}
     for name, types in by_product.items():
+        if 'fp64' not in types:
+            continue
         ours, peer = types['fp64']['ours'], best_of(types['fp64'], ALGORITHMS)
         peer32 = best_of(types.get('fp32', {}), ALGORITHMS)
         shown = {}
