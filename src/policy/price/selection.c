@@ -2,10 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/policy/price/selection.h"
 
-/* By place: vectors are short.  Of long ones SuiteSparse copies as much at once. */
 bool tsr_select_pays(double entries, double vectors, bool placed)
 {
-    return placed ? entries >= TSR_PLACES_LEAST && vectors <= 4 * entries && entries <= 16 * vectors : entries >= TSR_SELECT_LEAST && vectors <= entries;
+    return placed ? entries >= TSR_PLACES_LEAST && vectors <= 4 * entries : entries >= TSR_SELECT_LEAST && vectors <= entries;
 }
 
 /* A result of many places is joined to C by SuiteSparse. */
