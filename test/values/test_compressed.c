@@ -208,11 +208,60 @@ static void trusses_stay(void)
     OK(GrB_finalize());
 }
 
+static double sum_of(GrB_Vector v)
+{
+    double sum = 0;
+    OK(GrB_Vector_reduce_FP64(&sum, NULL, GrB_PLUS_MONOID_FP64, v, NULL));
+    return sum;
+}
+
+/* The light edges of A: those up to `most`. */
+static GrB_Matrix up_to(double most, GrB_Matrix A)
+{
+    GrB_Matrix L;
+    OK(GrB_Matrix_new(&L, GrB_FP64, VERTICES, VERTICES));
+    OK(GrB_Matrix_select_FP64(L, NULL, NULL, GrB_VALUELE_FP64, A, most, NULL));
+    return L;
+}
+
+/* A selection on the host that was an operand on the device, made again in auto: the device has it, though A was never there, and gives it. */
+static void what_was_made_is_found(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Matrix pattern = graph(), A, L;
+    GrB_Vector w = NULL, u = NULL;
+    OK(GrB_Matrix_new(&A, GrB_FP64, VERTICES, VERTICES));
+    OK(GrB_Matrix_apply_IndexOp_INT64(A, NULL, NULL, GrB_COLINDEX_INT64, pattern, 1, NULL));
+    OK(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    OK(GrB_Vector_new(&w, GrB_FP64, VERTICES));
+    OK(GrB_Vector_new(&u, GrB_FP64, VERTICES));
+    OK(GrB_Vector_assign_FP64(u, NULL, NULL, 1, GrB_ALL, VERTICES, NULL));
+    REQUIRE(tsr_set_option("mode", "cpu") == TSR_OK);
+    L = up_to(50, A);
+    const GrB_Index count = entries_of(L);
+    REQUIRE(tsr_set_option("mode", "gpu") == TSR_OK);
+    OK(GrB_mxv(w, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, L, u, NULL));
+    GrB_Matrix_free(&L);
+    REQUIRE(tsr_set_option("mode", "auto") == TSR_OK);
+    const int on_host = records("\"cpu:select\""), all = records(":select\"");
+    bytes_since();
+    L = up_to(50, A);
+    REQUIRE(records(":select\"") == all + 1 && records("\"cpu:select\"") == on_host && entries_of(L) == count && bytes_since() == 0);
+    double sum = 0, most = 0;
+    OK(GrB_Matrix_reduce_FP64(&sum, NULL, GrB_PLUS_MONOID_FP64, L, NULL));
+    OK(GrB_Matrix_reduce_FP64(&most, NULL, GrB_MAX_MONOID_FP64, L, NULL));
+    REQUIRE(downloads() == 0 && most <= 50 && sum == sum_of(w));
+    GrB_Matrix other = up_to(60, A); /* A is not there: this is left to the host */
+    REQUIRE(entries_of(other) > count && records(":select\"") - records("\"cpu:select\"") == all + 1 - on_host);
+    OK(GrB_finalize());
+}
+
 TEST(only_lists_move)
 TEST(answers_cost_nothing)
 TEST(old_selections_stay)
 TEST(copies_stay)
 TEST(trusses_stay)
+TEST(what_was_made_is_found)
 
 /* ---- chains ---- */
 
@@ -577,7 +626,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_only_lists_move), cmocka_unit_test(test_answers_cost_nothing),
                                        cmocka_unit_test(test_old_selections_stay),
-                                       cmocka_unit_test(test_copies_stay),
+                                       cmocka_unit_test(test_copies_stay), cmocka_unit_test(test_what_was_made_is_found),
                                        cmocka_unit_test(test_trusses_stay), cmocka_unit_test(test_powers_stay), cmocka_unit_test(test_chains)};
     state_of_draws = test_seed();
     if (!use_backend())
