@@ -26,6 +26,7 @@ typedef struct tsr_device_operands {
     bool conjugate; /* complex numbers: of A's values */
     const void *values; /* A's, in device memory, of the semiring's type and in the order of the caller's entries; NULL: those that were prepared */
     tsr_device_batch batch;
+    tsr_type b_type; /* the semiring's; under semirings of FP32 also TSR_FP16 or TSR_BF16 */
     const void *b;
     int64_t ldb; /* elements between the starts of two vectors (of one column: between two of its elements), as below */
     void *c;
@@ -48,6 +49,7 @@ typedef struct tsr_device_spmm {
 /* Dense operands of an SDDMM in device memory, of the orientation that the product was prepared for, and its values. */
 typedef struct tsr_device_samples {
     int device; /* as above */
+    tsr_type x_type, y_type; /* as b_type */
     const void *x, *y;
     int64_t ldx, ldy;
     void *values; /* one for each entry of the mask, in its order */

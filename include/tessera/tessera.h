@@ -299,8 +299,8 @@ enum {
 TSR_PUBLIC tsr_status tsr_plan_create(tsr_plan **plan, tsr_op op, tsr_semiring semiring, tsr_sparse *a,
                                       const tsr_dense *first, const tsr_dense *second, unsigned flags);
 
-/* Do executions only queue work on their stream?  True where both dense operands are in device memory and of the semiring's type, but for what
- * tsr_plan_explain names; false: they wait for the device, and what is in device memory goes through the host. */
+/* Do executions only queue work on their stream?  True where dense operands are in device memory and of the semiring's type (16-bit B, X, Y: FP32),
+ * but for what tsr_plan_explain names; false: they wait for the device, and what is in device memory goes through the host. */
 TSR_PUBLIC bool tsr_plan_is_asynchronous(const tsr_plan *plan);
 
 /* Device memory that one execution needs beside the operands, which comes from the stream's pool unless it is given; 0 for NULL. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/half.h"
 #include "src/engine/call/attempt.h"
 #include "src/engine/call/clock.h"
 #include "src/engine/call/report.h"
@@ -34,6 +35,12 @@ static int64_t stride_of(const tsr_dense *d)
     return d->ncols == 1 && d->layout == TSR_COL_MAJOR ? 1 : d->ld;
 }
 
+/* An operand that the device takes as it is, or widens. */
+static bool fits(const tsr_dense *d, const tsr_product *p)
+{
+    return d->type == p->semiring.type || (tsr_is_half(d->type) && p->semiring.type == TSR_FP32);
+}
+
 static const char *why_not(const tsr_plan *plan)
 {
     const tsr_product *p = &plan->call.product;
@@ -41,10 +48,9 @@ static const char *why_not(const tsr_plan *plan)
         return "an operand is in host memory";
     }
     if (p->op == TSR_OP_SDDMM) {
-        const bool fits = plan->first.type == p->semiring.type && plan->second.type == p->semiring.type;
-        return !fits ? "X or Y is not of the semiring's type" : p->mask.nvals == 0 || p->k == 0 ? "nothing is multiplied" : NULL;
+        return !fits(&plan->first, p) || !fits(&plan->second, p) ? "X or Y is not of the semiring's type" : p->mask.nvals == 0 || p->k == 0 ? "nothing is multiplied" : NULL;
     }
-    if (tsr_reads_b(p) && plan->first.type != p->semiring.type) {
+    if (tsr_reads_b(p) && !fits(&plan->first, p)) {
         return "B is not of the semiring's type";
     }
     return p->m == 0 || p->n == 0 || p->k == 0 || p->a.nvals == 0 ? "nothing is multiplied" : NULL;
@@ -53,7 +59,7 @@ static const char *why_not(const tsr_plan *plan)
 static tsr_status prepare_ready(tsr_native_device *d, const tsr_plan *plan, const tsr_product *ready)
 {
     const tsr_backend *gpu = d->gpu;
-    const tsr_device_operands like = {.device = d->which, .alpha = {1, 0}, .ldb = stride_of(&plan->first), .ldc = stride_of(&plan->second)};
+    const tsr_device_operands like = {.device = d->which, .alpha = {1, 0}, .b_type = plan->first.type, .ldb = stride_of(&plan->first), .ldc = stride_of(&plan->second)};
     if (!gpu->supports(ready)) {
         return TSR_DECLINED;
     }
@@ -63,7 +69,8 @@ static tsr_status prepare_ready(tsr_native_device *d, const tsr_plan *plan, cons
 static tsr_status prepare_sampled(tsr_native_device *d, const tsr_plan *plan, const tsr_product *ready)
 {
     const tsr_backend *gpu = d->gpu;
-    const tsr_device_samples like = {.device = d->which, .ldx = plan->first.ld, .ldy = plan->second.ld};
+    const tsr_device_samples like = {.device = d->which, .x_type = plan->first.type, .y_type = plan->second.type, .ldx = plan->first.ld,
+                                     .ldy = plan->second.ld};
     return gpu->supports(ready) ? TSR_ATTEMPT(gpu->device->sddmm_prepare(ready, &like, &d->sddmm)) : TSR_DECLINED;
 }
 
@@ -237,8 +244,8 @@ static tsr_status renew(const tsr_plan *plan, tsr_sparse *a)
 static tsr_device_operands operands_of(const tsr_plan *plan, tsr_complex alpha, const tsr_dense *b, tsr_complex beta, const tsr_dense *c, void *stream)
 {
     const tsr_native_device *d = plan->device;
-    return (tsr_device_operands){.alpha = alpha, .beta = beta, .conjugate = plan->flags & TSR_CONJUGATE_A, .b = b->data, .ldb = stride_of(b),
-                                 .c = c->data, .ldc = stride_of(c), .workspace = d->workspace, .workspace_bytes = d->workspace_bytes,
+    return (tsr_device_operands){.alpha = alpha, .beta = beta, .conjugate = plan->flags & TSR_CONJUGATE_A, .b_type = b->type, .b = b->data,
+                                 .ldb = stride_of(b), .c = c->data, .ldc = stride_of(c), .workspace = d->workspace, .workspace_bytes = d->workspace_bytes,
                                  .stream = stream};
 }
 
@@ -336,7 +343,7 @@ static tsr_status queue_samples(const tsr_plan *plan, const tsr_dense *x, const 
 {
     const tsr_native_device *d = plan->device;
     const tsr_device_batch batch = of ? (tsr_device_batch){of->count, of->values_stride, of->first_stride, of->second_stride} : (tsr_device_batch){0};
-    const tsr_device_samples operands = {.batch = batch, .x = x->data, .y = y->data, .ldx = x->ld, .ldy = y->ld, .values = values,
+    const tsr_device_samples operands = {.batch = batch, .x_type = x->type, .y_type = y->type, .x = x->data, .y = y->data, .ldx = x->ld, .ldy = y->ld, .values = values,
                                          .softmax = plan->flags & TSR_SOFTMAX_ROWS, .workspace = d->workspace,
                                          .workspace_bytes = d->workspace_bytes, .stream = stream};
     return d->gpu->device->sddmm_run(&d->sddmm, &operands);

@@ -15,6 +15,7 @@
 #include "kernels/ref/compressed.h"
 #include "kernels/ref/formats.h"
 #include "kernels/ref/ref.h"
+#include "src/base/half.h"
 #include "src/format/blocks/tc_blocks.h"
 #include "src/format/sparse/format.h"
 
@@ -45,6 +46,22 @@ tsr_status tsr_cuda_transpose(void *dst, int64_t dst_ld, const void *src, int64_
     return lazy_queue(run_transpose, &w, sizeof w, on);
 }
 
+static void run_transpose_widened(const void *described)
+{
+    const dense_work *w = described;
+    for (int64_t i = 0; i < w->rows; i++)
+        for (int64_t j = 0; j < w->cols; j++)
+            tsr_widen_values((float *)w->to + j * w->to_ld + i, (const uint16_t *)w->from + i * w->from_ld + j,
+                             w->number_from == TSR_NUMBER_FP16 ? TSR_FP16 : TSR_BF16, 1);
+}
+
+tsr_status tsr_cuda_transpose_widened(float *dst, int64_t dst_ld, const void *src, tsr_number from, int64_t src_ld, int64_t rows, int64_t cols,
+                                      void *on)
+{
+    dense_work w = {.to = dst, .from = src, .to_ld = dst_ld, .from_ld = src_ld, .rows = rows, .cols = cols, .number_from = from};
+    return lazy_queue(run_transpose_widened, &w, sizeof w, on);
+}
+
 static void run_convert(const void *described)
 {
     const dense_work *w = described;
@@ -52,7 +69,10 @@ static void run_convert(const void *described)
     for (int64_t row = 0; row < w->rows; row++) {
         void *to = (char *)w->to + (size_t)(row * w->to_ld) * to_size;
         const void *from = (const char *)w->from + (size_t)(row * w->from_ld) * from_size;
-        tsr_round_values(to, w->number, from, w->number_from == TSR_NUMBER_FP64 ? TSR_FP64 : TSR_FP32, w->cols, 1);
+        if (from_size == 2)
+            tsr_widen_values(to, from, w->number_from == TSR_NUMBER_FP16 ? TSR_FP16 : TSR_BF16, w->cols);
+        else
+            tsr_round_values(to, w->number, from, w->number_from == TSR_NUMBER_FP64 ? TSR_FP64 : TSR_FP32, w->cols, 1);
     }
 }
 

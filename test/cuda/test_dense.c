@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cuda/common/cuda_kernels.h"
 #include "kernels/cuda/common/fp16_scaling.h"
+#include "src/base/half.h"
 #include "test/kernels/cases.h"
 
 #include <math.h>
@@ -158,11 +159,56 @@ static void put(tsr_number number, void *x, int64_t at, float value)
     }
 }
 
+/* The value that a number of 16 bits holds after it was put. */
+static float held(tsr_number number, float value)
+{
+    switch (number) {
+    case TSR_NUMBER_FP16: return tsr_float_of_fp16(to_fp16(value));
+    case TSR_NUMBER_BF16: return tsr_float_of_bf16(to_bf16(value));
+    default: return value;
+    }
+}
+
+static bool test_transpose_widened(uint64_t seed)
+{
+    rng r = { seed };
+    const tsr_number from = rng_chance(&r, 50) ? TSR_NUMBER_FP16 : TSR_NUMBER_BF16;
+    shape s = draw_shape(&r, true);
+    const int64_t src_count = s.rows * s.src_ld + s.src_shift, dst_count = s.cols * s.dst_ld + 2 * SPARE;
+    uint16_t *src = checked(malloc((size_t)src_count * sizeof *src + 1));
+    float *want = checked(malloc((size_t)dst_count * sizeof *want)), *got = checked(malloc((size_t)dst_count * sizeof *got));
+    memset(want, POISON, (size_t)dst_count * sizeof *want);
+    memset(got, POISON, (size_t)dst_count * sizeof *got);
+    for (int64_t at = 0; at < src_count; at++) {
+        const float value = draw_float(&r);
+        const int64_t row = (at - s.src_shift) / s.src_ld, col = (at - s.src_shift) % s.src_ld;
+        put(from, src, at, value);
+        if (at >= s.src_shift && col < s.cols)
+            want[s.dst_shift + col * s.dst_ld + row] = held(from, value);
+    }
+    uint16_t *in = upload(src, (size_t)src_count * sizeof *src);
+    float *out = upload(got, (size_t)dst_count * sizeof *got);
+    must(tsr_cuda_transpose_widened(out + s.dst_shift, s.dst_ld, in + s.src_shift, from, s.src_ld, s.rows, s.cols, NULL), "transpose_widened");
+    must(tsr_cuda_to_host(got, out, (size_t)dst_count * sizeof *got, NULL), "to host");
+    must(tsr_cuda_wait(NULL), "wait");
+    const bool ok = memcmp(want, got, (size_t)dst_count * sizeof *got) == 0;
+    if (!ok)
+        report("transpose_widened", seed, &s);
+    tsr_cuda_free(in, NULL);
+    tsr_cuda_free(out, NULL);
+    free(src);
+    free(want);
+    free(got);
+    return ok;
+}
+
 static bool test_convert(uint64_t seed)
 {
     rng r = { seed };
     tsr_number to = (tsr_number)rng_below(&r, TSR_NUMBER_COUNT);
     tsr_number from = to == TSR_NUMBER_FP64 || rng_chance(&r, 30) ? to : TSR_NUMBER_FP32;
+    if (to == TSR_NUMBER_FP32 && rng_chance(&r, 60))
+        from = rng_chance(&r, 50) ? TSR_NUMBER_FP16 : TSR_NUMBER_BF16;
     shape s = draw_shape(&r, false);
     int64_t src_count = s.rows * s.src_ld + s.src_shift, dst_count = s.rows * s.dst_ld + 2 * SPARE;
     char *src = checked(malloc((size_t)src_count * 8 + 1)), *want = checked(malloc((size_t)dst_count * 8));
@@ -174,7 +220,7 @@ static bool test_convert(uint64_t seed)
         int64_t row = (at - s.src_shift) / s.src_ld, col = (at - s.src_shift) % s.src_ld;
         put(from, src, at, value);
         if (at >= s.src_shift && col < s.cols)
-            put(to, want, s.dst_shift + row * s.dst_ld + col, value);
+            put(to, want, s.dst_shift + row * s.dst_ld + col, held(from, value));
     }
     size_t bytes = (size_t)dst_count * sizes[to];
     char *in = upload(src, (size_t)src_count * sizes[from]), *out = upload(got, bytes);
@@ -307,7 +353,7 @@ int main(int argc, char **argv)
         return 77;
     must(tsr_cuda_open(0, &device), "open");
     for (uint64_t k = seed; k < seed + (uint64_t)count; k++)
-        failed += !test_transpose(k) + !test_convert(k) + !test_check(k) + !test_narrow(k);
+        failed += !test_transpose(k) + !test_transpose_widened(k) + !test_convert(k) + !test_check(k) + !test_narrow(k);
     printf("%d cases of each: %d failed\n", count, failed);
     return failed != 0;
 }

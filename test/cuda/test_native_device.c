@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "src/base/number.h"
 #include "src/runtime/backends.h"
 #include "tessera/device.h"
 #include "test/device_number.h"
@@ -482,6 +483,41 @@ static void test_workspace(void **state)
     drop(&t);
 }
 
+/* ---- operands of 16-bit numbers: widened there ---- */
+
+static void halves_of_b(uint16_t *to, tsr_type type, bool by_col)
+{
+    for (int r = 0; r < N; r++) {
+        for (int j = 0; j < COLUMNS; j++) {
+            tsr_round_values(&to[by_col ? j * N + r : r * LD + j], tsr_number_of(type), &b[r * LD + j], TSR_FP32, 1, 1);
+        }
+    }
+}
+
+static void test_sixteen_bits(void **state)
+{
+    (void)state;
+    band t = make(0);
+    static uint16_t halves[N * LD];
+    for (int k = 0; k < 4; k++) {
+        const tsr_type type = k & 1 ? TSR_BF16 : TSR_FP16;
+        const bool by_col = k & 2;
+        halves_of_b(halves, type, by_col);
+        tsr_dense db = {.data = upload(halves, sizeof halves), .type = type, .layout = by_col ? TSR_COL_MAJOR : TSR_ROW_MAJOR, .nrows = N,
+                        .ncols = COLUMNS, .ld = by_col ? N : LD, .memory = TSR_MEMORY_DEVICE};
+        tsr_plan *plan;
+        assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, tsr_default_semiring(TSR_FP32), t.a, &db, &t.dc, 0), TSR_OK);
+        assert_true(tsr_plan_is_asynchronous(plan));
+        assert_true(tsr_plan_workspace_bytes(plan) >= sizeof expected);
+        assert_int_equal(tsr_execute(plan, 2.0, t.a, &db, 0.0, &t.dc, NULL), TSR_OK);
+        expect(2.0);
+        check(&t);
+        tsr_plan_destroy(plan);
+        device->release(db.data);
+    }
+    drop(&t);
+}
+
 /* ---- errors ---- */
 
 static void test_pointers_are_checked(void **state)
@@ -669,7 +705,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spmm), cmocka_unit_test(test_spmv), cmocka_unit_test(test_sddmm), cmocka_unit_test(test_values_change),
-        cmocka_unit_test(test_halves_are_added), cmocka_unit_test(test_kernels_by_name), cmocka_unit_test(test_workspace), cmocka_unit_test(test_pointers_are_checked),
+        cmocka_unit_test(test_halves_are_added), cmocka_unit_test(test_kernels_by_name), cmocka_unit_test(test_workspace), cmocka_unit_test(test_sixteen_bits), cmocka_unit_test(test_pointers_are_checked),
         cmocka_unit_test(test_wrong_arrays_are_refused), cmocka_unit_test(test_forms), cmocka_unit_test(test_batch), cmocka_unit_test(test_batch_of_values_beside_a_panel),
         cmocka_unit_test(test_complex), cmocka_unit_test(test_sampled), cmocka_unit_test(test_saved), cmocka_unit_test(test_epilogue),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_two_devices), cmocka_unit_test(test_another_device_is_refused),

@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
+#include "backends/cuda/operands/dense.h"
 #include "backends/cuda/operands/sparse.h"
+#include "src/base/half.h"
 
 /* Runs share it without a lock: nothing changes after prepare. */
 typedef struct prepared {
@@ -17,20 +19,20 @@ typedef struct prepared {
 /* The two operands as the kernel wants them: A, and B', both by row.  Scratch where the caller's are not. */
 enum { A, B, OPERANDS };
 typedef struct side {
-    const void *x;
-    int64_t ld, rows;
-    bool by_col; /* what is given: columns of it are consecutive */
+    tsr_cuda_given given;
+    int64_t rows;
     size_t scratch;
 } side;
 
-static side side_of(const void *x, int64_t ld, const tsr_view *view, const prepared *p)
+static side side_of(tsr_cuda_given given, const tsr_view *view, const prepared *p)
 {
-    side s = {.x = x, .ld = ld, .rows = view->nrows, .by_col = view->by_col};
-    if (s.by_col && p->product.k == 1) { /* one column, consecutive */
-        s.by_col = false;
-        s.ld = 1;
+    side s = {.given = given, .rows = view->nrows};
+    s.given.by_col = view->by_col;
+    if (view->by_col && p->product.k == 1) { /* one column, consecutive */
+        s.given.by_col = false;
+        s.given.ld = 1;
     }
-    if (s.by_col)
+    if (s.given.by_col || tsr_is_half(given.type))
         s.scratch = ((size_t)(s.rows * p->product.k) * p->size + 255) / 256 * 256;
     return s;
 }
@@ -38,8 +40,9 @@ static side side_of(const void *x, int64_t ld, const tsr_view *view, const prepa
 static void sides_of(side sides[OPERANDS], const prepared *p, const tsr_device_samples *o)
 {
     const tsr_view b = tsr_view_transposed(p->product.b);
-    sides[A] = side_of(p->turned ? o->y : o->x, p->turned ? o->ldy : o->ldx, &p->product.a, p);
-    sides[B] = side_of(p->turned ? o->x : o->y, p->turned ? o->ldx : o->ldy, &b, p);
+    const tsr_cuda_given x = {.x = o->x, .ld = o->ldx, .type = o->x_type}, y = {.x = o->y, .ld = o->ldy, .type = o->y_type};
+    sides[A] = side_of(p->turned ? y : x, &p->product.a, p);
+    sides[B] = side_of(p->turned ? x : y, &b, p);
 }
 
 /* ---- preparing ---- */
@@ -114,11 +117,11 @@ static tsr_status lay_out(side sides[OPERANDS], char *to, const prepared *p, voi
     tsr_status status = TSR_OK;
     for (int k = 0; k < OPERANDS && status == TSR_OK; k++) {
         side *s = &sides[k];
-        if (!s->by_col || !s->x)
+        if (!s->scratch || !s->given.x)
             continue;
-        status = tsr_cuda_transpose(to, p->product.k, s->x, s->ld, p->product.k, s->rows, (int)p->size, stream);
-        s->x = to;
-        s->ld = p->product.k;
+        status = tsr_cuda_by_row(to, p->product.k, &s->given, s->rows, p->product.k, stream);
+        s->given.x = to;
+        s->given.ld = p->product.k;
         to += s->scratch;
     }
     return status;
@@ -131,8 +134,8 @@ static tsr_status compute(const prepared *p, const side sides[OPERANDS], const t
     const tsr_device_batch *of = &o->batch;
     const tsr_cuda_batch batch = {of->count, of->values, p->turned ? of->second : of->first, p->turned ? of->first : of->second};
     const tsr_cuda_sddmm product = {.batch = batch, .semiring = q->semiring, .mask = mask, .end = mask->nvals, .k = q->k,
-                                    .a = tsr_reads_a(q) ? sides[A].x : NULL, .lda = sides[A].ld, .b = tsr_reads_b(q) ? sides[B].x : NULL,
-                                    .ldb = sides[B].ld, .x = o->values, .device = &tsr_cuda->device, .stream = o->stream};
+                                    .a = tsr_reads_a(q) ? sides[A].given.x : NULL, .lda = sides[A].given.ld, .b = tsr_reads_b(q) ? sides[B].given.x : NULL,
+                                    .ldb = sides[B].given.ld, .x = o->values, .device = &tsr_cuda->device, .stream = o->stream};
     tsr_status status = tsr_cuda_sddmm_csr(&product);
     if (status == TSR_OK && o->softmax)
         status = tsr_cuda_softmax_batch(o->values, o->values, of->count > 1 ? of->count : 1, of->values, 1, mask, q->semiring.type,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backends/cuda/transfer/host_copy.h"
+#include "src/base/half.h"
 
 enum { ALIGNMENT = 16 }; /* of rows, for loads of 16 bytes */
 
@@ -76,4 +77,20 @@ void tsr_cuda_dense_free(tsr_cuda_dense *d)
         tsr_cuda_delete(d->x);
     tsr_cuda_unreserve(d->bytes);
     *d = (tsr_cuda_dense){0};
+}
+
+tsr_status tsr_cuda_by_row(void *to, int64_t to_ld, const tsr_cuda_given *from, int64_t rows, int64_t columns, void *stream)
+{
+    const bool half = tsr_is_half(from->type);
+    const int size = (int)tsr_type_size(from->type);
+    if (half && from->by_col)
+        return tsr_cuda_transpose_widened(to, to_ld, from->x, tsr_number_of(from->type), from->ld, columns, rows, stream);
+    if (half)
+        return tsr_cuda_convert(to, TSR_NUMBER_FP32, to_ld, from->x, tsr_number_of(from->type), from->ld, rows, columns, stream);
+    if (from->by_col)
+        return tsr_cuda_transpose(to, to_ld, from->x, from->ld, columns, rows, size, stream);
+    if (columns == 1) /* of any size, to consecutive elements */
+        return tsr_cuda_transpose(to, rows, from->x, from->ld, rows, 1, size, stream);
+    const tsr_number number = size == 8 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32; /* rows that are copied have elements of 4 or 8 bytes */
+    return tsr_cuda_convert(to, number, to_ld, from->x, number, from->ld, rows, columns, stream);
 }

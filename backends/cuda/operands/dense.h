@@ -1,4 +1,4 @@
-/* A full operand of SDDMM on the device, for one product.
+/* Full operands on the device: of an SDDMM, for one product; of the caller's.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CUDA_DENSE_H
 #define TSR_CUDA_DENSE_H
@@ -18,5 +18,16 @@ typedef struct tsr_cuda_dense {
 tsr_status tsr_cuda_dense_use(tsr_cuda_dense *d, const tsr_view *view, const tsr_cuda_array *value, bool reads, int nthreads,
                               int64_t *moved);
 void tsr_cuda_dense_free(tsr_cuda_dense *d);
+
+/* An operand of the caller's in device memory. */
+typedef struct tsr_cuda_given {
+    const void *x;
+    int64_t ld;    /* elements between the starts of two rows; by_col: of two columns */
+    bool by_col;
+    tsr_type type;
+} tsr_cuda_given;
+
+/* Its rows by row, in `to`: as they are, or 16-bit numbers as FP32. */
+tsr_status tsr_cuda_by_row(void *to, int64_t to_ld, const tsr_cuda_given *from, int64_t rows, int64_t columns, void *stream);
 
 #endif

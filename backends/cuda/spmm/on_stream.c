@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/operands/dense.h"
 #include "backends/cuda/spmm/multiply.h"
+#include "src/base/half.h"
 
 /* Runs share it without a lock: after prepare nothing changes but that a kernel may refuse its blocks, which it then does in every run. */
 typedef struct prepared {
@@ -36,6 +38,8 @@ typedef struct run {
 static bool b_fits(const run *r)
 {
     const tsr_product *p = &r->p->product;
+    if (tsr_is_half(r->o->b_type))
+        return false;
     if (p->n == 1)
         return r->o->ldb == 1;
     const bool aligned = (uintptr_t)r->o->b % 16 == 0 && (size_t)r->o->ldb * r->p->size % 16 == 0;
@@ -101,17 +105,12 @@ static tsr_status lay_out_b(run *r)
 {
     const tsr_product *p = &r->p->product;
     const tsr_device_operands *o = r->o;
-    const int size = (int)r->p->size;
+    const tsr_cuda_given b = {o->b, o->ldb, p->n > 1 && p->b.by_col, o->b_type};
     void *to = r->array[B_ROWS];
     if (!to)
         return TSR_OK;
     r->m.b = to;
-    if (p->n == 1) /* to consecutive elements */
-        return tsr_cuda_transpose(to, p->k, o->b, o->ldb, p->k, 1, size, o->stream);
-    if (p->b.by_col)
-        return tsr_cuda_transpose(to, r->m.ldb, o->b, o->ldb, p->n, p->k, size, o->stream);
-    const tsr_number number = size == 8 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32; /* blocks: elements of 4 or 8 bytes */
-    return tsr_cuda_convert(to, number, r->m.ldb, o->b, number, o->ldb, p->k, p->n, o->stream);
+    return tsr_cuda_by_row(to, r->m.ldb, &b, p->k, p->n, o->stream);
 }
 
 /* Scratch <-> the caller's C. */

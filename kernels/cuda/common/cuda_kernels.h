@@ -341,7 +341,10 @@ tsr_status tsr_cuda_attention_backward(const tsr_cuda_csr *s, const tsr_cuda_att
 /* dst[j*dst_ld + i] = src[i*src_ld + j], elements of 1, 2, 4, 8 or 16 bytes, aligned to that. */
 tsr_status tsr_cuda_transpose(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t cols, int size,
                               void *stream);
-/* Copy with another leading dimension and number (FP32 -> FP16/BF16 round to nearest even, or the same number). */
+/* The same from FP16 or BF16 to FP32. */
+tsr_status tsr_cuda_transpose_widened(float *dst, int64_t dst_ld, const void *src, tsr_number from, int64_t src_ld, int64_t rows,
+                                      int64_t cols, void *stream);
+/* Copy with another leading dimension and number (FP32 -> FP16/BF16 round to nearest even, these -> FP32, or the same number). */
 tsr_status tsr_cuda_convert(void *dst, tsr_number to, int64_t dst_ld, const void *src, tsr_number from, int64_t src_ld, int64_t rows,
                             int64_t cols, void *stream);
 /* FP32 numbers times `scale` as FP16; and their range, for tsr_fp16_scale (kernels/cuda/common/fp16_scaling.h): range[0] (a device array, set to 0

@@ -52,7 +52,7 @@ template <class T, int Pack> __device__ __forceinline__ void write_pack(T *at, c
     }
 }
 
-template <class T> __global__ void __launch_bounds__(32 * transpose_warps) transpose_tiles(transpose_args q)
+template <class To, class T> __global__ void __launch_bounds__(32 * transpose_warps) transpose_tiles(transpose_args q)
 {
     using tile = transpose_tile<T>;
     constexpr int pack = tile::pack, size = tile::size;
@@ -70,26 +70,27 @@ template <class T> __global__ void __launch_bounds__(32 * transpose_warps) trans
         }
         __syncthreads();
         for (int c = warp; c < size && col + c < q.cols; c += transpose_warps) {
-            T x[pack];
+            To x[pack];
 #pragma unroll
             for (int k = 0; k < pack; k++)
-                x[k] = row + lane * pack + k < q.rows ? stage.at[lane * pack + k][c] : T();
+                x[k] = row + lane * pack + k < q.rows ? To(stage.at[lane * pack + k][c]) : To();
             write_pack(
-                static_cast<T *>(q.dst) + (col + c) * q.dst_ld + row + lane * pack, x, q.rows - row - lane * pack, q.dst_packs);
+                static_cast<To *>(q.dst) + (col + c) * q.dst_ld + row + lane * pack, x, q.rows - row - lane * pack, q.dst_packs);
         }
         __syncthreads();
     }
 }
 
-template <class T> tsr_status transpose(transpose_args q, void *stream)
+template <class T, class To = T> tsr_status transpose(transpose_args q, void *stream)
 {
     using tile = transpose_tile<T>;
     q.col_tiles = (q.cols + tile::size - 1) / tile::size;
     q.tiles = (q.rows + tile::size - 1) / tile::size * q.col_tiles;
     q.src_packs = aligned(q.src, q.src_ld, sizeof(T), tile::pack);
-    q.dst_packs = aligned(q.dst, q.dst_ld, sizeof(T), tile::pack);
+    q.dst_packs = aligned(q.dst, q.dst_ld, sizeof(To), tile::pack);
+    const auto kernel = transpose_tiles<To, T>;
     int64_t blocks = q.tiles < INT_MAX ? q.tiles : INT_MAX;
-    TSR_LAUNCH(transpose_tiles<T>, unsigned(blocks), 32 * transpose_warps, sizeof(tile), stream, q);
+    TSR_LAUNCH(kernel, unsigned(blocks), 32 * transpose_warps, sizeof(tile), stream, q);
     return launch_status();
 }
 
@@ -129,6 +130,8 @@ template <class What> __device__ __forceinline__ void for_quads(const sweep &s, 
 
 __device__ __forceinline__ void cast(float &to, float from) { to = from; }
 __device__ __forceinline__ void cast(double &to, double from) { to = from; }
+__device__ __forceinline__ void cast(float &to, __half from) { to = __half2float(from); }
+__device__ __forceinline__ void cast(float &to, __nv_bfloat16 from) { to = __bfloat162float(from); }
 __device__ __forceinline__ void cast(__half &to, float from) { to = __float2half_rn(from); }
 __device__ __forceinline__ void cast(__half &to, __half from) { to = from; }
 __device__ __forceinline__ void cast(__nv_bfloat16 &to, float from) { to = __float2bfloat16_rn(from); }
@@ -280,7 +283,20 @@ extern "C" tsr_status tsr_cuda_convert(void *dst, tsr_number to, int64_t dst_ld,
         return convert<__half, float>(q, rows, cols, stream);
     if (from == TSR_NUMBER_FP32 && to == TSR_NUMBER_BF16)
         return convert<__nv_bfloat16, float>(q, rows, cols, stream);
+    if (from == TSR_NUMBER_FP16 && to == TSR_NUMBER_FP32)
+        return convert<float, __half>(q, rows, cols, stream);
+    if (from == TSR_NUMBER_BF16 && to == TSR_NUMBER_FP32)
+        return convert<float, __nv_bfloat16>(q, rows, cols, stream);
     return TSR_DECLINED;
+}
+
+extern "C" tsr_status tsr_cuda_transpose_widened(
+    float *dst, int64_t dst_ld, const void *src, tsr_number from, int64_t src_ld, int64_t rows, int64_t cols, void *stream)
+{
+    transpose_args q = { dst, dst_ld, src, src_ld, rows, cols, 0, 0, false, false };
+    if (rows == 0 || cols == 0)
+        return TSR_OK;
+    return from == TSR_NUMBER_FP16 ? transpose<__half, float>(q, stream) : transpose<__nv_bfloat16, float>(q, stream);
 }
 
 extern "C" tsr_status tsr_cuda_narrow(
