@@ -49,6 +49,7 @@ typedef struct tsr_device_spmm {
 /* Dense operands of an SDDMM in device memory, of the orientation that the product was prepared for, and its values. */
 typedef struct tsr_device_samples {
     int device; /* as above */
+    double alpha, beta; /* alpha not 0; other than 1 and 0 where tsr_device_sddmm.scales.  Of prepare: not looked at */
     tsr_type x_type, y_type; /* as b_type */
     const void *x, *y;
     int64_t ldx, ldy;
@@ -64,7 +65,8 @@ typedef struct tsr_device_samples {
 typedef struct tsr_device_sddmm {
     void *prepared;
     const char *kernel;
-    size_t workspace;
+    size_t workspace; /* where beta is 0; else a run may take more, of the stream's pool */
+    bool scales;      /* as above */
 } tsr_device_sddmm;
 
 /* A rectangle of `height` rows of `width` bytes, their starts `pitch` bytes apart, from or to the device. */

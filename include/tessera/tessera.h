@@ -303,7 +303,7 @@ TSR_PUBLIC tsr_status tsr_plan_create(tsr_plan **plan, tsr_op op, tsr_semiring s
  * but for what tsr_plan_explain names; false: they wait for the device, and what is in device memory goes through the host. */
 TSR_PUBLIC bool tsr_plan_is_asynchronous(const tsr_plan *plan);
 
-/* Device memory that one execution needs beside the operands, which comes from the stream's pool unless it is given; 0 for NULL. */
+/* Device memory that one execution needs beside the operands (an SDDMM with beta 0), the stream's pool's unless it is given; 0 for NULL. */
 TSR_PUBLIC size_t tsr_plan_workspace_bytes(const tsr_plan *plan);
 
 /* Executions use this device memory (256-byte aligned; NULL: the pool's again), where it is enough.  They must not overlap in time then.

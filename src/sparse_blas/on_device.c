@@ -142,7 +142,7 @@ static tsr_status fill(tsr_plan *plan, tsr_native_device *d)
     if (!d->why_not) {
         status = prepare(d, plan, (tsr_sparse *)(uintptr_t)plan->a);
         d->why_not = status == TSR_OK ? NULL : "the device declined";
-        d->scales = d->spmm.scales;
+        d->scales = d->sddmm.prepared ? d->sddmm.scales : d->spmm.scales;
     }
     return status == TSR_OUT_OF_MEMORY ? tsr_native_fail(status, "no memory for what the plan needs on the device") : TSR_OK;
 }
@@ -339,11 +339,13 @@ tsr_status tsr_native_batch_on_device(const tsr_plan *plan, tsr_complex alpha, t
     return status == TSR_OK || status == TSR_DECLINED ? status : device_failed(status);
 }
 
-static tsr_status queue_samples(const tsr_plan *plan, const tsr_dense *x, const tsr_dense *y, void *values, const tsr_batch *of, void *stream)
+static tsr_status queue_samples(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta, void *values,
+                                const tsr_batch *of, void *stream)
 {
     const tsr_native_device *d = plan->device;
     const tsr_device_batch batch = of ? (tsr_device_batch){of->count, of->values_stride, of->first_stride, of->second_stride} : (tsr_device_batch){0};
-    const tsr_device_samples operands = {.batch = batch, .x_type = x->type, .y_type = y->type, .x = x->data, .y = y->data, .ldx = x->ld, .ldy = y->ld, .values = values,
+    const tsr_device_samples operands = {.batch = batch, .alpha = alpha, .beta = beta, .x_type = x->type, .y_type = y->type, .x = x->data,
+                                         .y = y->data, .ldx = x->ld, .ldy = y->ld, .values = values,
                                          .softmax = plan->flags & TSR_SOFTMAX_ROWS, .workspace = d->workspace,
                                          .workspace_bytes = d->workspace_bytes, .stream = stream};
     return d->gpu->device->sddmm_run(&d->sddmm, &operands);
@@ -352,12 +354,12 @@ static tsr_status queue_samples(const tsr_plan *plan, const tsr_dense *x, const 
 tsr_status tsr_native_execute_sddmm_on_device(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
                                               tsr_sparse *s, void *values, void *stream)
 {
-    if (plan->device->why_not || alpha != 1 || beta != 0) {
+    if (!is_queued(plan, tsr_complex_of(alpha), tsr_complex_of(beta))) {
         return tsr_native_sample_through_host(plan, alpha, x, y, beta, s, values, stream);
     }
     const bool traced = tsr_trace_wanted();
     const double began = traced ? tsr_engine_clock_ms() : 0;
-    const tsr_status status = queue_samples(plan, x, y, values, NULL, stream);
+    const tsr_status status = queue_samples(plan, alpha, x, y, beta, values, NULL, stream);
     if (status == TSR_OK && traced) {
         report(plan, tsr_engine_clock_ms() - began);
     }
@@ -367,9 +369,9 @@ tsr_status tsr_native_execute_sddmm_on_device(const tsr_plan *plan, double alpha
 tsr_status tsr_native_sample_batch_on_device(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta, void *values,
                                              const tsr_batch *of, void *stream)
 {
-    if (plan->device->why_not || alpha != 1 || beta != 0) {
+    if (!is_queued(plan, tsr_complex_of(alpha), tsr_complex_of(beta))) {
         return TSR_DECLINED;
     }
-    const tsr_status status = queue_samples(plan, x, y, values, of, stream);
+    const tsr_status status = queue_samples(plan, alpha, x, y, beta, values, of, stream);
     return status == TSR_OK || status == TSR_DECLINED ? status : device_failed(status);
 }

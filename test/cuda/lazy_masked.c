@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/common/cuda_kernels.h"
 #include "kernels/cuda/common/fp16_scaling.h"
+#include "kernels/cuda/sddmm/scale.h"
 #include "kernels/kernels.h"
 #include "src/format/blocks/tc_blocks.h"
 #include "src/format/sparse/format.h"
@@ -322,4 +323,27 @@ tsr_status tsr_cuda_softmax_batch(void *y, const void *x, int64_t count, int64_t
     if (scale != 1)
         return TSR_DECLINED; /* of attention, as above */
     return lazy_queue(run_softmax, &(softmax_work){y, x, count, stride, *pattern, type}, sizeof(softmax_work), stream);
+}
+
+static double number_at(const void *x, tsr_type type, int64_t at)
+{
+    return type == TSR_FP32 ? (double)((const float *)x)[at] : ((const double *)x)[at];
+}
+
+static void run_scale(const void *described)
+{
+    const tsr_cuda_scaling *s = described;
+    for (int64_t k = 0; k < s->products * s->count; k++) {
+        const int64_t to = k / s->count * s->x_stride + k % s->count, from = k / s->count * s->t_stride + k % s->count;
+        const double sum = s->alpha * number_at(s->t, s->type, from) + (s->beta != 0 ? s->beta * number_at(s->x, s->type, to) : 0);
+        if (s->type == TSR_FP32)
+            ((float *)s->x)[to] = (float)sum;
+        else
+            ((double *)s->x)[to] = sum;
+    }
+}
+
+tsr_status tsr_cuda_scale(const tsr_cuda_scaling *s, void *stream)
+{
+    return lazy_queue(run_scale, s, sizeof *s, stream);
 }

@@ -297,7 +297,7 @@ static void test_sampled(void **state)
         assert_int_equal(tsr_sparse_create_csr(&s, N, N, &arrays, 0), TSR_OK);
         const unsigned flags = way & 4 ? TSR_SOFTMAX_ROWS : 0;
         assert_int_equal(tsr_plan_create(&host, TSR_OP_SDDMM, tsr_default_semiring(TSR_FP32), s, &dx, &dy, flags), TSR_OK);
-        assert_int_equal(tsr_execute_sddmm(host, 1, &dx, &dy, 0, s, on_host, NULL), TSR_OK);
+        const tsr_dense hx = dx, hy = dy;
         dx.data = there_x;
         dy.data = there_y;
         dx.memory = dy.memory = TSR_MEMORY_DEVICE;
@@ -305,10 +305,14 @@ static void test_sampled(void **state)
         assert_true(tsr_plan_is_asynchronous(plan));
         assert_true(tsr_plan_workspace_bytes(plan) <= 1 << 16);
         assert_int_equal(tsr_plan_set_workspace(plan, workspace, 1 << 16), TSR_OK);
-        assert_int_equal(tsr_execute_sddmm(plan, 1, &dx, &dy, 0, s, there_v, NULL), TSR_OK);
-        download(found, there_v, sizeof found);
-        for (int e = 0; e < offsets[N]; e++) {
-            assert_true(fabsf(found[e] - on_host[e]) <= 1e-6f * (1 + fabsf(on_host[e])));
+        for (int scalars = 0; scalars < 3; scalars++) { /* the old values are those of the last turn */
+            const double alpha = scalars ? 0.5 : 1, beta = scalars == 2 ? 2 : 0;
+            assert_int_equal(tsr_execute_sddmm(host, alpha, &hx, &hy, beta, s, on_host, NULL), TSR_OK);
+            assert_int_equal(tsr_execute_sddmm(plan, alpha, &dx, &dy, beta, s, there_v, NULL), TSR_OK);
+            download(found, there_v, sizeof found);
+            for (int e = 0; e < offsets[N]; e++) {
+                assert_true(fabsf(found[e] - on_host[e]) <= 1e-6f * (1 + fabsf(on_host[e])));
+            }
         }
         tsr_plan_destroy(host);
         tsr_plan_destroy(plan);

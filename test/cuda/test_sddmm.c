@@ -5,6 +5,7 @@
  * B' rounded to FP16, of any magnitude and spread.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cuda/common/fp16_scaling.h"
+#include "kernels/cuda/sddmm/scale.h"
 #include "kernels/kernels.h"
 #include "kernels/ref/formats.h"
 #include "src/format/blocks/tc_blocks.h"
@@ -543,9 +544,45 @@ static bool test_softmax(uint64_t seed)
     return ok;
 }
 
+/* Small whole numbers, in place where nothing is added; what lies between products stays. */
+static bool test_scale(uint64_t seed)
+{
+    enum { MOST = 1200, PRODUCTS = 3 };
+    static float t[PRODUCTS * MOST], x[PRODUCTS * MOST], found[PRODUCTS * MOST];
+    rng r = { seed };
+    const float beta = rng_chance(&r, 50) ? -2 : 0, alpha = rng_chance(&r, 50) ? 0.5f : 3;
+    tsr_cuda_scaling s = { .type = TSR_FP32, .count = rng_below(&r, MOST - 8), .products = 1 + rng_below(&r, PRODUCTS), .alpha = alpha, .beta = beta };
+    s.x_stride = s.count + rng_below(&r, 8);
+    s.t_stride = s.count + rng_below(&r, 8);
+    for (int k = 0; k < PRODUCTS * MOST; k++) {
+        t[k] = (float)rng_below(&r, 100);
+        x[k] = beta != 0 ? (float)rng_below(&r, 100) : NAN;
+    }
+    const bool in_place = beta == 0 && rng_chance(&r, 50);
+    s.t = upload(t, sizeof t);
+    s.x = in_place ? (void *)(uintptr_t)s.t : upload(x, sizeof x);
+    s.x_stride = in_place ? s.t_stride : s.x_stride;
+    must(tsr_cuda_scale(&s, NULL), "scale");
+    download(found, s.x, sizeof found);
+    const float *old = in_place ? t : x;
+    bool ok = true;
+    for (int64_t at = 0; at < PRODUCTS * MOST; at++) {
+        const int64_t q = s.x_stride > 0 ? at / s.x_stride : s.products, e = s.x_stride > 0 ? at % s.x_stride : 0;
+        const bool written = q < s.products && e < s.count;
+        const float expected = written ? alpha * t[q * s.t_stride + e] + (beta != 0 ? beta * x[at] : 0) : old[at];
+        ok = ok && (written || !isnan(expected) ? found[at] == expected : isnan(found[at]));
+    }
+    if (!ok)
+        printf("FAIL scale %llu: %lld values, %lld products\n", (unsigned long long)seed, (long long)s.count, (long long)s.products);
+    if (!in_place)
+        tsr_cuda_free(s.x, NULL);
+    tsr_cuda_free((void *)(uintptr_t)s.t, NULL);
+    return ok;
+}
+
 static bool test_one(uint64_t seed)
 {
-    bool ok = test_sums(seed) && test_stencil(seed) && test_narrow(seed);
+    bool ok = test_scale(seed) && test_sums(seed) && test_stencil(seed) && test_narrow(seed);
     return ok && (seed % 8 != 0 || test_softmax(seed));
 }
 

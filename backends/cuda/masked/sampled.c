@@ -5,6 +5,7 @@
 
 #include "backends/cuda/operands/dense.h"
 #include "backends/cuda/operands/sparse.h"
+#include "kernels/cuda/sddmm/scale.h"
 #include "src/base/half.h"
 
 /* Runs share it without a lock: nothing changes after prepare. */
@@ -90,7 +91,9 @@ tsr_status tsr_cuda_sampled_prepare(const tsr_product *product, const tsr_device
     }
     side sides[OPERANDS];
     sides_of(sides, p, like);
-    *sddmm = (tsr_device_sddmm){.prepared = p, .kernel = "sddmm", .workspace = sides[A].scratch + sides[B].scratch};
+    const tsr_semiring *s = &product->semiring;
+    *sddmm = (tsr_device_sddmm){.prepared = p, .kernel = "sddmm", .workspace = sides[A].scratch + sides[B].scratch,
+                                .scales = s->add == TSR_ADD_PLUS && (s->type == TSR_FP32 || s->type == TSR_FP64)};
     return TSR_OK;
 }
 
@@ -127,20 +130,49 @@ static tsr_status lay_out(side sides[OPERANDS], char *to, const prepared *p, voi
     return status;
 }
 
-static tsr_status compute(const prepared *p, const side sides[OPERANDS], const tsr_device_samples *o)
+/* The batch, its values in `t`. */
+static tsr_cuda_batch batch_of(const prepared *p, const tsr_device_samples *o, const void *t)
+{
+    const tsr_device_batch *of = &o->batch;
+    const int64_t values = t == o->values ? of->values : p->mask->csr.nvals;
+    return (tsr_cuda_batch){of->count, values, p->turned ? of->second : of->first, p->turned ? of->first : of->second};
+}
+
+/* Scalars, then softmax, which takes alpha itself where values are as they were computed. */
+static tsr_status finish(const prepared *p, const tsr_device_samples *o, const void *t)
+{
+    const tsr_type type = p->product.semiring.type;
+    const int64_t products = o->batch.count > 1 ? o->batch.count : 1;
+    const tsr_cuda_csr *mask = &p->mask->csr;
+    const bool in_softmax = o->softmax && o->beta == 0;
+    tsr_status status = TSR_OK;
+    if (!in_softmax && (o->alpha != 1 || o->beta != 0)) {
+        const tsr_cuda_scaling scaling = {.type = type, .count = mask->nvals, .products = products, .x = o->values, .x_stride = o->batch.values,
+                                          .t = t, .t_stride = t == o->values ? o->batch.values : mask->nvals, .alpha = o->alpha, .beta = o->beta};
+        status = tsr_cuda_scale(&scaling, o->stream);
+    }
+    if (status == TSR_OK && o->softmax)
+        status = tsr_cuda_softmax_batch(o->values, o->values, products, o->batch.values, in_softmax ? o->alpha : 1, mask, type, o->stream);
+    return status;
+}
+
+/* t: where the sums go; the values themselves, or scratch. */
+static tsr_status compute(const prepared *p, const side sides[OPERANDS], const tsr_device_samples *o, void *t)
 {
     const tsr_product *q = &p->product;
     const tsr_cuda_csr *mask = &p->mask->csr;
-    const tsr_device_batch *of = &o->batch;
-    const tsr_cuda_batch batch = {of->count, of->values, p->turned ? of->second : of->first, p->turned ? of->first : of->second};
-    const tsr_cuda_sddmm product = {.batch = batch, .semiring = q->semiring, .mask = mask, .end = mask->nvals, .k = q->k,
+    const tsr_cuda_sddmm product = {.batch = batch_of(p, o, t), .semiring = q->semiring, .mask = mask, .end = mask->nvals, .k = q->k,
                                     .a = tsr_reads_a(q) ? sides[A].given.x : NULL, .lda = sides[A].given.ld, .b = tsr_reads_b(q) ? sides[B].given.x : NULL,
-                                    .ldb = sides[B].given.ld, .x = o->values, .device = &tsr_cuda->device, .stream = o->stream};
-    tsr_status status = tsr_cuda_sddmm_csr(&product);
-    if (status == TSR_OK && o->softmax)
-        status = tsr_cuda_softmax_batch(o->values, o->values, of->count > 1 ? of->count : 1, of->values, 1, mask, q->semiring.type,
-                                        o->stream);
-    return status;
+                                    .ldb = sides[B].given.ld, .x = t, .device = &tsr_cuda->device, .stream = o->stream};
+    const tsr_status status = tsr_cuda_sddmm_csr(&product);
+    return status == TSR_OK ? finish(p, o, t) : status;
+}
+
+/* Bytes for sums that the old values are added to. */
+static size_t bytes_of_sums(const prepared *p, const tsr_device_samples *o)
+{
+    const int64_t products = o->batch.count > 1 ? o->batch.count : 1;
+    return o->beta != 0 ? (size_t)(products * p->mask->csr.nvals) * p->size : 0;
 }
 
 static tsr_status queue(const prepared *p, const tsr_device_samples *o)
@@ -148,15 +180,16 @@ static tsr_status queue(const prepared *p, const tsr_device_samples *o)
     side sides[OPERANDS];
     void *scratch = NULL;
     sides_of(sides, p, o);
-    const size_t bytes = sides[A].scratch + sides[B].scratch;
-    if (o->batch.count > 1 && bytes)
+    const size_t of_operands = sides[A].scratch + sides[B].scratch, bytes = of_operands + bytes_of_sums(p, o);
+    if (o->batch.count > 1 && of_operands)
         return TSR_DECLINED; /* several at once: from the caller's arrays */
     char *given = o->workspace_bytes >= bytes ? o->workspace : NULL;
     tsr_status status = bytes && !given ? tsr_cuda_malloc(&scratch, bytes, o->stream) : TSR_OK;
+    char *const taken = given ? given : scratch;
     if (status == TSR_OK)
-        status = lay_out(sides, given ? given : scratch, p, o->stream);
+        status = lay_out(sides, taken, p, o->stream);
     if (status == TSR_OK)
-        status = compute(p, sides, o);
+        status = compute(p, sides, o, bytes > of_operands ? taken + of_operands : o->values);
     tsr_cuda_free(scratch, o->stream);
     return status;
 }
