@@ -110,7 +110,7 @@ typedef struct tsr_download {
     int64_t *p;         /* sparse, as the rest: nvec + 1 offsets; NULL: values only, i is not looked at */
     const int64_t *h;   /* names of the vectors that are wanted, ascending, which are all that have entries; NULL: every one */
     int64_t nvec;
-    void *i;            /* indices of index_size bytes */
+    void *i;            /* indices of index_size bytes; dense, without x: the elements, UINT32 and all present, as numbers of 8 bytes */
     uint8_t index_size; /* 4 or 8 */
     int64_t nvals, bytes_moved; /* set */
 } tsr_download;

@@ -231,12 +231,20 @@ static int64_t copy_out(const fake_value *v, void *x, int8_t *b)
     return nvals;
 }
 
+static int64_t copy_numbers(const fake_value *v, uint64_t *numbers)
+{
+    const uint32_t *from = v->x;
+    for (int64_t k = 0; k < v->count; k++)
+        numbers[k] = from[k];
+    return v->count;
+}
+
 static tsr_status fetch(void *value, tsr_download *to)
 {
     tsr_status status = may_fail();
     if (status != TSR_OK && status != TSR_DECLINED) /* what is there can be had, or the device is lost */
         return status;
-    to->nvals = copy_out(value, to->x, to->b);
+    to->nvals = !to->x && to->i ? copy_numbers(value, to->i) : copy_out(value, to->x, to->b);
     to->bytes_moved = bytes_of(value);
     return TSR_OK;
 }

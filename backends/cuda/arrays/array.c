@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backends/cuda/transfer/fetch.h"
+#include "backends/cuda/transfer/lists.h"
 
 static size_t aligned(size_t bytes)
 {
@@ -62,7 +63,9 @@ void tsr_cuda_array_free(tsr_cuda_array *v)
 tsr_status tsr_cuda_array_download(tsr_cuda_array *v, tsr_download *to)
 {
     int64_t present = 0;
-    tsr_status status = tsr_cuda_fetch_array(to->x, v->x, v->count, v->size, to->nthreads, &to->bytes_moved);
+    const bool numbers = !to->x && to->i;
+    tsr_status status = numbers ? tsr_cuda_list_fetch(to->i, v->x, v->count, to->nthreads, &to->bytes_moved)
+                                : tsr_cuda_fetch_array(to->x, v->x, v->count, v->size, to->nthreads, &to->bytes_moved);
     if (status == TSR_OK && v->present && to->b)
         status = tsr_cuda_fetch_presence(to->b, v->present, v->count, to->nthreads, &present, &to->bytes_moved);
     if (status != TSR_OK) {

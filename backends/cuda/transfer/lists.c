@@ -3,7 +3,9 @@
 #include "backends/cuda/transfer/lists.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "backends/cuda/transfer/fetch.h"
 #include "backends/cuda/transfer/host_copy.h"
 
 /* Shorter ones are not worth a look; tests have it smaller. */
@@ -145,12 +147,23 @@ static bool make_room(int64_t count)
     return false;
 }
 
+/* A copy of what is to be the list from now on. */
+static tsr_status keep_on_device(const uint32_t *list, int64_t count)
+{
+    return tsr_cuda_rows_on_device(kept.device, bytes_of(count), list, bytes_of(count), bytes_of(count), 1, tsr_cuda->compute);
+}
+
+static bool will_keep(int64_t count)
+{
+    return tsr_cuda == tsr_cuda_first() && count >= TSR_CUDA_LIST_LEAST && kept.wanted == count && make_room(count);
+}
+
 tsr_status tsr_cuda_list_upload(uint32_t *list, const tsr_indices *places, int nthreads, int64_t *moved)
 {
     const int64_t count = places->count;
     if (copy_kept(list, places->list, sizeof *places->list, count, nthreads))
         return TSR_OK;
-    const bool keeps = count >= TSR_CUDA_LIST_LEAST && kept.wanted == count && make_room(count);
+    const bool keeps = will_keep(count);
     kept.last = count;
     tsr_status status = tsr_cuda_after(tsr_cuda->up, tsr_cuda->compute);
     if (status == TSR_OK)
@@ -158,7 +171,32 @@ tsr_status tsr_cuda_list_upload(uint32_t *list, const tsr_indices *places, int n
     if (status == TSR_OK)
         status = tsr_cuda_after(tsr_cuda->compute, tsr_cuda->up);
     if (status == TSR_OK && keeps)
-        status = tsr_cuda_rows_on_device(kept.device, bytes_of(count), list, bytes_of(count), bytes_of(count), 1, tsr_cuda->compute);
+        status = keep_on_device(list, count);
+    if (status != TSR_OK && keeps)
+        tsr_cuda_list_drop();
+    return status;
+}
+
+/* ---- to the host ---- */
+
+static int64_t take_numbers(void *numbers, const void *staging, int64_t first, int64_t last)
+{
+    tsr_cuda_widen((int64_t *)numbers + first, staging, last - first);
+    return 0;
+}
+
+static int64_t take_and_keep(void *numbers, const void *staging, int64_t first, int64_t last)
+{
+    memcpy(kept.host + first, staging, bytes_of(last - first));
+    return take_numbers(numbers, staging, first, last);
+}
+
+tsr_status tsr_cuda_list_fetch(uint64_t *numbers, const uint32_t *device, int64_t count, int nthreads, int64_t *moved)
+{
+    const bool keeps = will_keep(count);
+    tsr_status status = keeps ? keep_on_device(device, count) : TSR_OK;
+    if (status == TSR_OK)
+        status = tsr_cuda_fetch(device, count, sizeof *device, keeps ? take_and_keep : take_numbers, numbers, nthreads, NULL, moved);
     if (status != TSR_OK && keeps)
         tsr_cuda_list_drop();
     return status;

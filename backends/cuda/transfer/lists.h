@@ -13,6 +13,9 @@ tsr_status tsr_cuda_list_upload(uint32_t *list, const tsr_indices *places, int n
 /* Are these numbers (of index_size bytes) the ones that were uploaded last?  Then they are copied, queued on `compute`. */
 bool tsr_cuda_list_again(uint32_t *list, const void *numbers, uint8_t index_size, int64_t count, int nthreads);
 
+/* Numbers of this device, downloaded as 64-bit ones.  They may be asked for as a list: that is kept likewise, and is not uploaded. */
+tsr_status tsr_cuda_list_fetch(uint64_t *numbers, const uint32_t *device, int64_t count, int nthreads, int64_t *moved);
+
 /* Is p[k] = k, k <= count?  Nobody needs to upload that. */
 bool tsr_cuda_counts_up(tsr_offsets p, int64_t count, int nthreads);
 

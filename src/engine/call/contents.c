@@ -139,13 +139,20 @@ tsr_status tsr_contents_upload(tsr_object *object, const tsr_view *held, const t
     return TSR_OK;
 }
 
+/* Half the bytes travel; who reads numbers so may give them back as a list. */
+static bool travels_narrow(tsr_type from, tsr_type to)
+{
+    return from == TSR_UINT32 && (to == TSR_UINT64 || to == TSR_INT64);
+}
+
 tsr_status tsr_contents_read(tsr_device_array *array, tsr_type type, void *x, int nthreads, int64_t *moved)
 {
     const tsr_device_array_facts *facts = tsr_device_array_about(array);
     const tsr_backend *backend = facts->backend;
+    const bool narrow = travels_narrow(facts->type, type);
     void *kept = tsr_device_array_kept(array), *made = NULL;
-    tsr_download to = {.nthreads = nthreads, .x = x};
-    tsr_status status = facts->type == type ? TSR_OK : TSR_ATTEMPT(backend->arrays->cast(kept, facts->type, type, &made));
+    tsr_download to = narrow ? (tsr_download){.nthreads = nthreads, .i = x, .index_size = sizeof(uint64_t)} : (tsr_download){.nthreads = nthreads, .x = x};
+    tsr_status status = facts->type == type || narrow ? TSR_OK : TSR_ATTEMPT(backend->arrays->cast(kept, facts->type, type, &made));
     if (status == TSR_OK)
         status = TSR_ATTEMPT(backend->contents->download(made ? made : kept, &to));
     if (made)
