@@ -278,7 +278,8 @@ typedef struct spgemm_case {
     bool pattern;
     size_t memory;
     matrix a, b, mask;
-    bool masked, bits, complement, far; /* bits: for each place of the mask; far: offsets take more than 32 bits */
+    bool masked, bits, complement, far; /* bits: for each place of the mask; far: offsets take more than 32 bits, also those of what is stored */
+    bool many;                          /* bounds take more than 32 bits */
 } spgemm_case;
 
 static tsr_semiring draw_semiring(uint64_t *r)
@@ -327,6 +328,7 @@ static void draw_operands(uint64_t *r, spgemm_case *c)
     shape mask = {1 + below(r, 60), 1 + below(r, n), below(r, 2) ? many : b.near, (int)below(r, 30), (int)below(r, 40), false};
     mask.longest = mask.longest < 20000 ? mask.longest : 20000;
     c->far = below(r, 4) == 0;
+    c->many = below(r, 4) == 0;
     c->masked = below(r, 2);
     c->bits = (double)m * (double)n < 0x1p24 && below(r, 3) == 0;
     c->complement = below(r, 2);
@@ -377,6 +379,8 @@ static bool check(const spgemm_case *c, const tsr_cuda_device *device, uint64_t 
                          .memory = c->memory, .device = device};
     tsr_cuda_spgemm_work *work;
     tsr_cuda_spgemm_size found;
+    tsr_cuda_spgemm_stored_before = c->far ? (uint64_t)UINT32_MAX - (uint64_t)below(r, want.nvals + 1) : 0;
+    tsr_cuda_spgemm_bound_times = c->many ? (uint64_t)1 << 32 : 1;
     must(tsr_cuda_spgemm_count(&work, &found, &q));
     bool right = found.nvals == want.nvals;
     if (!right)
@@ -397,7 +401,9 @@ static bool check(const spgemm_case *c, const tsr_cuda_device *device, uint64_t 
         must(tsr_cuda_to_device(da.x, a.x, (size_t)a.nvals * size, NULL));
         must(tsr_cuda_set(dc.x, 0xA5, (size_t)dc.nvals * size, NULL));
         matrix other = multiply(&a, &b, c->semiring, mask);
-        must(tsr_cuda_spgemm_fill(work, &q, &dc, true));
+        tsr_cuda_csr fc = far_offsets(&dc, &want, size);
+        must(tsr_cuda_spgemm_fill(work, &q, c->far ? &fc : &dc, true));
+        tsr_cuda_free(fc.p, NULL);
         right = same_values(dc.x, &other, c->semiring.type) && same_bytes(dc.i, want.i, (size_t)dc.nvals * sizeof *dc.i, "columns again");
         free_matrix(&other);
     }

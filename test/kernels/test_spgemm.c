@@ -219,12 +219,96 @@ static void memory_fails(void **state)
     assert_true(memory_failures(attempt, &s) >= 10);
 }
 
+/* Columns far apart go to a table, then to notes of all columns, near ones to a window: each has scratch of its own. */
+enum { ROWS = 24, LENGTH = 120, TABLE = 5000000, NOTES = 400000, WINDOW = 3000 };
+
+typedef struct large {
+    int64_t a_p[ROWS + 1], b_p[ROWS + 1];
+    uint32_t a_i[ROWS * ROWS], b_i[ROWS * LENGTH];
+    double a_x[ROWS * ROWS], b_x[ROWS * LENGTH];
+    int8_t mask[ROWS * WINDOW];
+    tsr_spgemm product;
+} large;
+
+static tsr_view view_of(int64_t ncols, const int64_t *p, const uint32_t *i, const double *x)
+{
+    return (tsr_view){.format = TSR_SPARSE, .type = TSR_FP64, .index_size = 4, .nrows = ROWS, .ncols = ncols, .nvec = ROWS, .vlen = ncols, .ld = ncols,
+                      .nvals = p[ROWS], .p = p, .i = i, .x = x};
+}
+
+/* A is full, rows of B are LENGTH columns among n. */
+static void make_large(large *l, int64_t n)
+{
+    for (int64_t v = 0; v < ROWS; v++) {
+        for (int64_t k = 0; k < ROWS; k++)
+            l->a_i[v * ROWS + k] = (uint32_t)k;
+        for (int64_t k = 0; k < LENGTH; k++)
+            l->b_i[v * LENGTH + k] = (uint32_t)(k * (n / LENGTH) + v * 7 % (n / LENGTH));
+        l->a_p[v + 1] = (v + 1) * ROWS;
+        l->b_p[v + 1] = (v + 1) * LENGTH;
+    }
+    for (int64_t e = 0; e < ROWS * WINDOW; e++)
+        l->mask[e] = e % 3 == 0;
+    for (int64_t e = 0; e < ROWS * LENGTH; e++)
+        l->b_x[e] = (double)e;
+    for (int64_t e = 0; e < ROWS * ROWS; e++)
+        l->a_x[e] = 1;
+    l->product = (tsr_spgemm){.semiring = {TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES}, .m = ROWS, .n = n, .k = ROWS, .sorted = true, .nthreads = 1,
+                              .a = view_of(ROWS, l->a_p, l->a_i, l->a_x), .b = view_of(n, l->b_p, l->b_i, l->b_x)};
+}
+
+static void large_memory_fails(void **state)
+{
+    (void)state;
+    static large l;
+    const int64_t widths[] = {TABLE, NOTES, WINDOW};
+    for (int k = 0; k < 3; k++) {
+        make_large(&l, widths[k]);
+        assert_true(memory_failures(attempt, &l.product) >= 8);
+        l.product.masked = l.product.mask_complement = l.product.narrow = true;
+        l.product.mask = l.product.b;
+        assert_true(memory_failures(attempt, &l.product) >= (k == 0 ? 8 : 9));
+    }
+    l.product.mask_structural = true;
+    l.product.mask = (tsr_view){.format = TSR_BITMAP, .type = TSR_BOOL, .iso = true, .nrows = ROWS, .ncols = WINDOW, .nvec = ROWS, .vlen = WINDOW,
+                                .ld = WINDOW, .b = l.mask, .x = l.mask};
+    assert_true(memory_failures(attempt, &l.product) >= 8);
+}
+
+/* Values again, for what is known of the pattern. */
+typedef struct known {
+    const tsr_spgemm *product;
+    const int64_t *p;
+    const uint32_t *i;
+    double *x;
+} known;
+
+static tsr_status attempt_again(void *context)
+{
+    const known *k = context;
+    return tsr_cpu_spgemm_again(k->product, k->p, k->i, k->x);
+}
+
+static void memory_for_values_fails(void **state)
+{
+    (void)state;
+    result c;
+    uint32_t i[16];
+    double x[16];
+    tsr_spgemm s = square(by_row(), by_col());
+    compute(&c, &s);
+    for (int e = 0; e < 16; e++)
+        i[e] = (uint32_t)c.i[e];
+    assert_true(memory_failures(attempt_again, &(known){&s, c.p, i, x}) >= 5);
+    assert_memory_equal(x, square_x, sizeof square_x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_orientation), cmocka_unit_test(by_column),          cmocka_unit_test(under_masks),
         cmocka_unit_test(positions),         cmocka_unit_test(any_is_one_of_them),
-        cmocka_unit_test(memory_fails),
+        cmocka_unit_test(memory_fails),      cmocka_unit_test(large_memory_fails), cmocka_unit_test(memory_for_values_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "test/unit/failing_memory.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,10 +13,12 @@
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_aligned_alloc(size_t alignment, size_t size);
+int __real_posix_memalign(void **block, size_t alignment, size_t size);
 void __real_free(void *block);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
+int __wrap_posix_memalign(void **block, size_t alignment, size_t size);
 void __wrap_free(void *block);
 
 static bool counting;  /* only while the code under test runs: the test framework allocates too */
@@ -46,6 +49,14 @@ void *__wrap_calloc(size_t count, size_t size)
 void *__wrap_aligned_alloc(size_t alignment, size_t size)
 {
     return granted() ? note(__real_aligned_alloc(alignment, size)) : NULL;
+}
+
+int __wrap_posix_memalign(void **block, size_t alignment, size_t size)
+{
+    const int status = granted() ? __real_posix_memalign(block, alignment, size) : ENOMEM;
+    if (status == 0)
+        note(*block);
+    return status;
 }
 
 void __wrap_free(void *block)

@@ -9,6 +9,8 @@
 
 #include <new>
 
+uint64_t tsr_cuda_spgemm_bound_times = 1, tsr_cuda_spgemm_stored_before = 0;
+
 namespace {
 
 constexpr int threads = 256;
@@ -386,6 +388,16 @@ class Counter {
         w->shapes.ncols = ncols;
     }
 
+    tsr_status set_totals()
+    {
+        const unsigned long long before = tsr_cuda_spgemm_stored_before;
+        tsr_status status = tsr_cuda_set(w->device_totals, 0, sizeof w->totals, stream);
+        if (status != TSR_OK || before == 0)
+            return status;
+        status = tsr_cuda_to_device(&w->device_totals->cursor, &before, sizeof before, stream);
+        return status == TSR_OK ? tsr_cuda_wait(stream) : status;
+    }
+
     tsr_status read_totals()
     {
         tsr_status status = tsr_cuda_to_host(&w->totals, w->device_totals, sizeof w->totals, stream);
@@ -397,7 +409,7 @@ class Counter {
         choose_shapes();
         const tsr_cuda_csr *a = q->a, *b = q->b;
         analysis s = { a->p, b->p, q->mask && !q->mask_complement ? q->mask->p : nullptr, a->i, b->i, w->m, w->shapes, w->first, w->last, bin, w->device_totals };
-        tsr_status status = tsr_cuda_set(w->device_totals, 0, sizeof w->totals, stream);
+        tsr_status status = set_totals();
         if (status == TSR_OK) /* parts of a row are added up there */
             status = tsr_cuda_set(w->p, 0, size_t(w->m) * sizeof *w->p, stream);
         if (status != TSR_OK)
@@ -435,11 +447,12 @@ class Counter {
     size_t entry_bytes() const { return 4 + value_size(q); }
 
     /* Entries of C, at most. */
+    uint64_t bound_of(int bin) const { return w->totals.bound[bin] * tsr_cuda_spgemm_bound_times; }
     uint64_t bound() const
     {
         uint64_t sum = 0;
         for (int k = 0; k < SPGEMM_BINS; k++)
-            sum += w->totals.bound[k];
+            sum += bound_of(k);
         return sum;
     }
 
@@ -447,7 +460,7 @@ class Counter {
     bool is_sampled(int bin) const
     {
         bool full = bin >= SPGEMM_DENSE && w->totals.products > 16 * bound();
-        return !full && w->totals.bound[bin] * 32 > bound();
+        return !full && bound_of(bin) > bound() / 32;
     }
 
     /* Entries of C, about: from every 32nd row of the bins that matter. */
@@ -460,7 +473,7 @@ class Counter {
         for (int k = 0; k < SPGEMM_BINS; k++) {
             uint32_t rows = w->totals.rows[k] * (k == divided_bin && w->parts.each ? w->parts.each : 1);
             uint32_t sampled = (rows + sample_stride - 1) / sample_stride;
-            double most = double(w->totals.bound[k]);
+            double most = double(bound_of(k));
             double guess = is_sampled(k) ? 1.04 * double(w->totals.sampled[k]) * rows / sampled : most;
             sum += guess < most ? guess : most;
         }
@@ -491,16 +504,24 @@ class Counter {
             w->stored_i = nullptr;
             return status == TSR_OUT_OF_MEMORY ? TSR_OK : status;
         }
-        w->stored_x = values;
         w->stored_memory = arena.keep();
         w->capacity = int64_t(entries);
+        w->stored_i = reinterpret_cast<uint32_t *>(first_of(w->stored_i, sizeof *w->stored_i));
+        w->stored_x = reinterpret_cast<void *>(first_of(values, value_size(q)));
         return TSR_OK;
+    }
+
+    /* Where the array would begin of which this is what comes after `stored_before`. */
+    static uintptr_t first_of(const void *array, size_t size)
+    {
+        return reinterpret_cast<uintptr_t>(array) - size_t(tsr_cuda_spgemm_stored_before) * size;
     }
 
     tsr_status compute(spgemm_mode mode, uint32_t stride)
     {
         spgemm_totals *t = w->device_totals;
-        spgemm_place<void> place = { mode, w->p, w->at, w->stored_i, w->stored_x, w->capacity, &t->cursor, &t->deferred, t->sampled, false };
+        const int64_t end = w->capacity + int64_t(tsr_cuda_spgemm_stored_before);
+        spgemm_place<void> place = { mode, w->p, w->at, w->stored_i, w->stored_x, end, &t->cursor, &t->deferred, t->sampled, false };
         return for_bins(w, [&](int bin, uint32_t start, uint32_t rows) {
             if (mode == SPGEMM_COUNT && !is_sampled(bin))
                 return TSR_OK;

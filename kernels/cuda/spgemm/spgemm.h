@@ -39,6 +39,10 @@ typedef struct tsr_cuda_spgemm_size {
     size_t most_bytes; /* taken at one time beside operands and C, by count and the first fill */
 } tsr_cuda_spgemm_size;
 
+/* 1 and 0; others in tests, where few entries go the ways of more than 2^32: C may have so many times as many entries as it can have, and stored results
+ * are counted from stored_before on. */
+extern uint64_t tsr_cuda_spgemm_bound_times, tsr_cuda_spgemm_stored_before;
+
 /* What is known about one product; the arrays of A and B must stay. */
 typedef struct tsr_cuda_spgemm_work tsr_cuda_spgemm_work;
 
