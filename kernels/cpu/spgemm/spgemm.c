@@ -1,5 +1,5 @@
-/* SpGEMM on the CPU: rows in chunks of about equal work to threads, each with an output of its own; then one array.
- * The first thread takes chunks from the front, the others from the back: what the first has is in place already.
+/* SpGEMM on the CPU: rows in chunks of about equal work to threads, each with an output of its own, from which C is assembled.  One thread's output
+ * is C.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/spgemm/driver.h"
 
@@ -12,9 +12,10 @@
 
 enum {
     CHUNKS_PER_THREAD = 24,
+    CHUNK_ENTRIES = 1 << 15, /* of C, about and at most: they stay in a cache until they are in their places */
     ROW_COST = 8,           /* of a row beside its products, in products */
     WORK_PER_THREAD = 1 << 18,
-    OFFSETS = 1 << 16       /* copied at once */
+    PIECE = 1 << 16         /* of arrays, copied at once */
 };
 
 /* ---- chunks ---- */
@@ -41,7 +42,8 @@ static bool make_chunks(tsr_spgemm_work *w)
 {
     const int64_t nvec = w->job.nvec, work = work_before(w, nvec);
     w->nthreads = tsr_parts(work, WORK_PER_THREAD, w->product.nthreads);
-    const int64_t wanted = w->nthreads > 1 ? (int64_t)w->nthreads * CHUNKS_PER_THREAD : 1;
+    const int64_t least = (int64_t)w->nthreads * CHUNKS_PER_THREAD, small = w->expected / CHUNK_ENTRIES;
+    const int64_t wanted = w->nthreads == 1 ? 1 : small > least ? small : least;
     w->dense = tsr_sg_dense_pays(w->job.n, w->before[nvec], w->nthreads);
     w->chunks = malloc((size_t)wanted * sizeof *w->chunks);
     w->threads = calloc((size_t)w->nthreads, sizeof *w->threads);
@@ -49,7 +51,7 @@ static bool make_chunks(tsr_spgemm_work *w)
         return false;
     for (int64_t c = 0, first = 0; c < wanted && first < nvec; c++) {
         const int64_t last = c + 1 < wanted ? row_at(w, first + 1, (int64_t)((double)work * (double)(c + 1) / (double)wanted)) : nvec;
-        w->chunks[w->nchunks++] = (tsr_sg_chunk){.first = first, .last = last};
+        w->chunks[w->nchunks++] = (tsr_sg_chunk){.first = first, .last = last, .entries = -1};
         first = last;
     }
     return true;
@@ -59,20 +61,10 @@ static bool make_chunks(tsr_spgemm_work *w)
 
 typedef struct run {
     tsr_spgemm_work *w;
-    atomic_llong taken; /* chunks from the front << 32 | chunks from the back: one sum, so that no chunk is taken twice */
+    tsr_sg_assembly assembly; /* of several threads */
+    atomic_llong taken;
     atomic_bool failed;
 } run;
-
-/* The next chunk, or -1. */
-static int64_t take_chunk(run *r, int thread)
-{
-    const int64_t count = r->w->nchunks;
-    static const int64_t FRONT = (int64_t)1 << 32;
-    const int64_t was = atomic_fetch_add(&r->taken, thread == 0 ? FRONT : 1), front = was / FRONT, back = was % FRONT;
-    if (front + back >= count)
-        return -1;
-    return thread == 0 ? front : count - 1 - back;
-}
 
 /* Row by row: each ends at or before its wide indices begin.  The low half of an integer is its first. */
 static void narrow_row(tsr_sg_thread *t, int64_t start)
@@ -86,44 +78,83 @@ static void narrow_row(tsr_sg_thread *t, int64_t start)
         to[e] = (uint32_t)t->i[e];
 }
 
-static bool compute_chunk(run *r, int thread, tsr_sg_chunk *chunk)
+static bool compute_rows(tsr_spgemm_work *w, tsr_sg_thread *t, const tsr_sg_chunk *chunk)
 {
-    tsr_spgemm_work *w = r->w;
-    tsr_sg_thread *t = &w->threads[thread];
-    chunk->thread = thread;
-    chunk->at = t->used;
+    const bool narrow = w->product.narrow && w->nthreads == 1;
     for (int64_t v = chunk->first; v < chunk->last; v++) {
         const int64_t start = t->used;
         if (!tsr_sg_compute_row(t, w, v))
             return false;
-        if (w->product.narrow)
+        if (narrow)
             narrow_row(t, start);
         w->p[v + 1] = t->used - start;
     }
     return true;
 }
 
+static bool compute_chunk(run *r, tsr_sg_thread *t, int64_t at)
+{
+    tsr_sg_chunk *chunk = &r->w->chunks[at];
+    chunk->at = t->used;
+    return compute_rows(r->w, t, chunk) && (r->w->nthreads == 1 || tsr_sg_assembly_add(&r->assembly, t, at));
+}
+
 static void work_of_thread(void *context, int64_t thread)
 {
     run *r = context;
-    const int64_t share = r->w->expected / r->w->nthreads; /* the first one's output becomes C */
-    bool ok = tsr_sg_thread_begin(&r->w->threads[thread], r->w, thread == 0 ? r->w->expected : share + share / 8);
-    for (int64_t c; ok && (c = take_chunk(r, (int)thread)) >= 0;)
-        ok = compute_chunk(r, (int)thread, &r->w->chunks[c]);
-    tsr_sg_thread_drop_scratch(&r->w->threads[thread]);
+    tsr_sg_thread *t = &r->w->threads[thread];
+    bool ok = tsr_sg_thread_begin(t, r->w, r->w->expected / r->w->nchunks + 1);
+    for (int64_t c; ok && (c = atomic_fetch_add(&r->taken, 1)) < r->w->nchunks;)
+        ok = compute_chunk(r, t, c);
+    tsr_sg_thread_drop_scratch(t);
     if (!ok)
         atomic_store(&r->failed, true);
+}
+
+static void finish_thread(void *context, int64_t thread)
+{
+    run *r = context;
+    if (!tsr_sg_assembly_finish(&r->assembly, &r->w->threads[thread]))
+        atomic_store(&r->failed, true);
+}
+
+static void take_output(tsr_spgemm_work *w, tsr_sg_thread *t)
+{
+    w->result = (tsr_sg_result){.i = t->i, .x = t->x, .room = t->capacity, .index_bytes = sizeof *t->i};
+    t->i = NULL;
+    t->x = NULL;
+}
+
+static void run_one(run *r)
+{
+    work_of_thread(r, 0);
+    take_output(r->w, &r->w->threads[0]);
+}
+
+static void run_several(run *r)
+{
+    const int nthreads = r->w->nthreads;
+    r->failed = !tsr_sg_assembly_begin(&r->assembly, r->w);
+    if (!r->failed)
+        tsr_for_jobs(nthreads, nthreads, work_of_thread, r);
+    if (!r->failed)
+        tsr_for_jobs(nthreads, nthreads, finish_thread, r);
+    tsr_sg_assembly_end(&r->assembly);
 }
 
 static tsr_status compute(tsr_spgemm_work *w)
 {
     const int64_t nvec = w->job.nvec;
     run r = {.w = w};
+    w->result.index_bytes = sizeof(int64_t);
     w->expected = tsr_sg_estimate(w);
     w->p = malloc((size_t)(nvec + 1) * sizeof *w->p);
     if (!w->p || !make_chunks(w))
         return TSR_OUT_OF_MEMORY;
-    tsr_for_jobs(w->nthreads, w->nthreads, work_of_thread, &r);
+    if (w->nchunks > 0 && w->nthreads == 1)
+        run_one(&r);
+    else if (w->nchunks > 0)
+        run_several(&r);
     if (r.failed)
         return TSR_OUT_OF_MEMORY;
     w->p[0] = 0;
@@ -131,56 +162,34 @@ static tsr_status compute(tsr_spgemm_work *w)
     return TSR_OK;
 }
 
-/* ---- one array ---- */
+/* ---- the caller's arrays ---- */
 
-typedef struct gathering {
+typedef struct copying {
     const tsr_spgemm_work *w;
     tsr_spgemm_c c;
-    bool in_place; /* the first thread's output is where it shall be */
-} gathering;
+} copying;
 
-static void gather_indices(const gathering *g, int64_t to, const int64_t *i, int64_t from, int64_t n)
+static void copy_entries(void *context, int64_t first, int64_t last)
 {
-    const bool narrow = g->w->product.narrow;
-    if (narrow == (g->c.index_size == 4))
-        memcpy((char *)g->c.i + (size_t)to * g->c.index_size, (const char *)i + (size_t)from * g->c.index_size, (size_t)n * g->c.index_size);
-    else if (narrow)
-        for (int64_t e = 0; e < n; e++)
-            ((int64_t *)g->c.i)[to + e] = ((const uint32_t *)i)[from + e];
-    else
-        for (int64_t e = 0; e < n; e++)
-            ((uint32_t *)g->c.i)[to + e] = (uint32_t)i[from + e];
-}
-
-static void gather_chunk(void *context, int64_t at)
-{
-    const gathering *g = context;
-    const tsr_sg_chunk *chunk = &g->w->chunks[at];
-    const tsr_sg_thread *t = &g->w->threads[chunk->thread];
-    const int64_t to = g->w->p[chunk->first], n = g->w->p[chunk->last] - to;
-    if ((g->in_place && chunk->thread == 0) || n == 0)
-        return;
-    gather_indices(g, to, t->i, chunk->at, n);
-    const size_t size = g->w->job.size;
-    if (g->w->job.valued)
-        memcpy((char *)g->c.x + (size_t)to * size, (const char *)t->x + (size_t)chunk->at * size, (size_t)n * size);
-}
-
-static void gather(const gathering *g)
-{
-    tsr_for_jobs(g->w->nchunks, g->w->nthreads, gather_chunk, (void *)g);
+    const copying *g = context;
+    const tsr_spgemm_work *w = g->w;
+    const size_t narrow = w->product.narrow ? sizeof(uint32_t) : sizeof(int64_t), size = w->job.size;
+    tsr_sg_copy_indices((char *)g->c.i + (size_t)first * g->c.index_size, g->c.index_size, (const char *)w->result.i + (size_t)first * narrow, narrow,
+                        last - first);
+    if (w->job.valued)
+        memcpy((char *)g->c.x + (size_t)first * size, (const char *)w->result.x + (size_t)first * size, (size_t)(last - first) * size);
 }
 
 static void put_offsets(void *context, int64_t first, int64_t last)
 {
-    const gathering *g = context;
+    const copying *g = context;
     memcpy(g->c.p + first, g->w->p + first, (size_t)(last - first) * sizeof *g->c.p);
 }
 
-static void put_vectors(const gathering *g)
+static void put_vectors(const copying *g)
 {
     const int64_t count = g->w->job.nvec + 1;
-    tsr_for_ranges(count, OFFSETS, tsr_pass_threads(count, g->w->nthreads), put_offsets, (void *)g);
+    tsr_for_ranges(count, PIECE, tsr_pass_threads(count, g->w->nthreads), put_offsets, (void *)g);
     if (g->w->job.a_h)
         memcpy(g->c.h, g->w->job.a_h, (size_t)g->w->job.nvec * sizeof *g->c.h);
 }
@@ -246,27 +255,13 @@ static tsr_status fill_known(repeat *r)
 
 /* ---- the door ---- */
 
-static void *own_resize(const void *context, void *block, size_t bytes)
-{
-    (void)context;
-    return realloc(block, bytes);
-}
-
-static void own_release(const void *context, void *block)
-{
-    (void)context;
-    free(block);
-}
-
-static const tsr_spgemm_memory own_memory = {own_resize, own_release, NULL};
-
 tsr_status tsr_cpu_spgemm_count(tsr_spgemm_work **work, const tsr_spgemm *product, const tsr_spgemm_memory *memory, tsr_spgemm_size *size)
 {
     tsr_spgemm_work *w = *work = calloc(1, sizeof *w);
     if (!w)
         return TSR_OUT_OF_MEMORY;
     w->product = tsr_spgemm_by_row(product);
-    w->memory = memory ? *memory : own_memory;
+    w->memory = memory ? *memory : tsr_sg_own_memory;
     tsr_status status = tsr_sg_prepare(w);
     if (status == TSR_OK)
         status = compute(w);
@@ -282,41 +277,32 @@ tsr_status tsr_cpu_spgemm_count(tsr_spgemm_work **work, const tsr_spgemm *produc
 
 tsr_status tsr_cpu_spgemm_fill(tsr_spgemm_work *w, const tsr_spgemm_c *c)
 {
-    const gathering g = {.w = w, .c = *c};
+    const int64_t nvals = w->p[w->job.nvec];
+    copying g = {.w = w, .c = *c};
     put_vectors(&g);
-    gather(&g);
+    tsr_for_ranges(nvals, PIECE, tsr_pass_threads(nvals, w->nthreads), copy_entries, &g);
     return TSR_OK;
 }
 
-/* The first output becomes as large as C, or stays a little larger: a block that is kept will fit again.  Narrow indices take half of
+/* The result becomes as large as C, or stays a little larger: a block that is kept will fit again.  Narrow indices of one thread take half of
  * theirs: to give the rest back would cost more page faults than they save. */
 static bool fit(tsr_spgemm_work *w, int64_t nvals)
 {
-    tsr_sg_thread *t = &w->threads[0];
-    const int64_t room = nvals > 0 ? nvals : 1;
-    if (t->capacity >= room && t->capacity - room <= room / 2)
+    const int64_t room = nvals > 0 ? nvals : 1, more = w->result.room - room;
+    if (more >= 0 && more <= room / 2)
         return true;
-    void *i = w->memory.resize(w->memory.context, t->i, (size_t)room * sizeof *t->i);
-    t->i = i ? i : t->i;
-    void *x = i && w->job.valued ? w->memory.resize(w->memory.context, t->x, (size_t)room * w->job.size) : NULL;
-    t->x = x ? x : t->x;
-    return i && (x || !w->job.valued);
+    return tsr_sg_result_resize(w, room);
 }
 
 tsr_status tsr_cpu_spgemm_take(tsr_spgemm_work *w, tsr_spgemm_c *c)
 {
-    const int64_t nvals = w->p[w->job.nvec];
-    tsr_sg_thread *t = &w->threads[0];
-    if (!fit(w, nvals))
+    if (!fit(w, w->p[w->job.nvec]))
         return TSR_OUT_OF_MEMORY;
-    c->i = t->i;
-    c->x = t->x;
+    c->i = w->result.i;
+    c->x = w->result.x;
     c->index_size = w->product.narrow ? 4 : 8;
-    const gathering g = {.w = w, .c = *c, .in_place = true};
-    put_vectors(&g);
-    gather(&g);
-    t->i = NULL;
-    t->x = NULL;
+    put_vectors(&(copying){.w = w, .c = *c});
+    w->result.i = w->result.x = NULL;
     return TSR_OK;
 }
 
@@ -326,7 +312,7 @@ tsr_status tsr_cpu_spgemm_again(const tsr_spgemm *product, const int64_t *p, con
     if (!w)
         return TSR_OUT_OF_MEMORY;
     w->product = tsr_spgemm_by_row(product);
-    w->memory = own_memory;
+    w->memory = tsr_sg_own_memory;
     const tsr_status status = fill_known(&(repeat){.w = w, .p = p, .i = i, .x = x});
     tsr_cpu_spgemm_free(w);
     return status;
@@ -336,7 +322,7 @@ tsr_status tsr_cpu_spgemm_again(const tsr_spgemm *product, const int64_t *p, con
 static void end_thread(void *context, int64_t thread)
 {
     tsr_spgemm_work *w = context;
-    tsr_sg_thread_end(&w->threads[thread], w);
+    tsr_sg_thread_end(&w->threads[thread]);
 }
 
 void tsr_cpu_spgemm_free(tsr_spgemm_work *w)
@@ -345,6 +331,10 @@ void tsr_cpu_spgemm_free(tsr_spgemm_work *w)
         return;
     if (w->threads)
         tsr_for_jobs(w->nthreads, w->nthreads, end_thread, w);
+    if (w->result.i)
+        w->memory.release(w->memory.context, w->result.i);
+    if (w->result.x)
+        w->memory.release(w->memory.context, w->result.x);
     tsr_compressed_free(&w->a);
     tsr_compressed_free(&w->b);
     tsr_compressed_free(&w->mask);

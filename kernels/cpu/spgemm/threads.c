@@ -7,9 +7,23 @@
 
 uint32_t tsr_sg_most_places = UINT32_MAX - 1;
 
+static void *own_resize(const void *context, void *block, size_t bytes)
+{
+    (void)context;
+    return realloc(block, bytes);
+}
+
+static void own_release(const void *context, void *block)
+{
+    (void)context;
+    free(block);
+}
+
+const tsr_spgemm_memory tsr_sg_own_memory = {own_resize, own_release, NULL};
+
 bool tsr_sg_thread_begin(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t expected)
 {
-    *t = (tsr_sg_thread){.expected = expected};
+    *t = (tsr_sg_thread){.expected = expected, .waiting = -1, .memory = w->nthreads > 1 ? &tsr_sg_own_memory : &w->memory};
     t->terms = malloc(TSR_SG_TERM_BYTES);
     if (w->job.masked) {
         t->pass = malloc((size_t)w->job.n + 1);
@@ -38,32 +52,30 @@ void tsr_sg_thread_drop_scratch(tsr_sg_thread *t)
     t->keys_room = 0;
 }
 
-void tsr_sg_thread_end(tsr_sg_thread *t, const tsr_spgemm_work *w)
+void tsr_sg_thread_end(tsr_sg_thread *t)
 {
     tsr_sg_thread_drop_scratch(t);
     if (t->i)
-        w->memory.release(w->memory.context, t->i);
+        t->memory->release(t->memory->context, t->i);
     if (t->x)
-        w->memory.release(w->memory.context, t->x);
+        t->memory->release(t->memory->context, t->x);
     t->i = NULL;
     t->x = NULL;
 }
 
-static bool resize(void **block, const tsr_spgemm_work *w, int64_t entries, size_t size)
+bool tsr_sg_resize(const tsr_spgemm_memory *memory, void **block, size_t bytes)
 {
-    void *larger = w->memory.resize(w->memory.context, *block, (size_t)entries * size);
-    if (!larger)
-        return false;
-    *block = larger;
-    return true;
+    void *changed = memory->resize(memory->context, *block, bytes);
+    *block = changed ? changed : *block;
+    return changed;
 }
 
 static bool set_room(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t room)
 {
     void *i = t->i;
-    const bool ok = resize(&i, w, room, sizeof *t->i);
+    const bool ok = tsr_sg_resize(t->memory, &i, (size_t)room * sizeof *t->i);
     t->i = i;
-    if (!ok || (w->job.valued && !resize(&t->x, w, room, w->job.size)))
+    if (!ok || (w->job.valued && !tsr_sg_resize(t->memory, &t->x, (size_t)room * w->job.size)))
         return false;
     t->capacity = room;
     return true;
