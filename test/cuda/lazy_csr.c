@@ -289,10 +289,16 @@ static void run_push(const void *described)
         lazy_fatal("the reference kernel failed");
 }
 
-tsr_status tsr_cuda_push_run(const tsr_cuda_push *push, const void *pieces, uint64_t npieces)
+uint64_t tsr_cuda_push_pieces(uint64_t entries)
+{
+    return entries;
+}
+
+tsr_status tsr_cuda_push_run(const tsr_cuda_push *push, const void *pieces, const tsr_cuda_push_work *work, uint64_t most)
 {
     (void)pieces;
-    (void)npieces;
+    (void)work;
+    (void)most;
     if (!tsr_cuda_push_takes(push->semiring))
         return TSR_DECLINED;
     return lazy_queue(run_push, &(push_work){*push, *push->columns, NULL}, sizeof(push_work), push->stream);

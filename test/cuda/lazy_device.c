@@ -297,6 +297,29 @@ tsr_status tsr_cuda_set(void *p, int byte, size_t bytes, void *on)
     return queue(&(work){.run = run_set, .to = p, .byte = byte, .bytes = bytes}, on);
 }
 
+static void run_send(work *w)
+{
+    uint64_t *answer = w->to;
+    memcpy(answer + 1, w->from, w->bytes);
+    answer[0] = 1;
+}
+
+tsr_status tsr_cuda_send(uint64_t *answer, const void *device, int words, void *on)
+{
+    return queue(&(work){.run = run_send, .to = answer, .from = device, .bytes = (size_t)words * sizeof *answer}, on);
+}
+
+tsr_status tsr_cuda_await(const uint64_t *flag, void *on)
+{
+    const stream *s = on;
+    pthread_mutex_lock(&lock);
+    bool failed = fails();
+    while (s->first && (failed || !*flag))
+        step();
+    pthread_mutex_unlock(&lock);
+    return failed ? TSR_INTERNAL_ERROR : TSR_OK;
+}
+
 tsr_status tsr_cuda_wait(void *on)
 {
     const stream *s = on;

@@ -27,6 +27,13 @@ static bool counted(const tsr_cuda_push_work *work, const tsr_product *p, const 
     return work->entries == entries && work->pieces <= entries && work->pieces * 256 >= entries;
 }
 
+/* As many pieces as there are, or a bound. */
+static uint64_t most_of(const tsr_cuda_push_work *work)
+{
+    static unsigned turn;
+    return turn++ % 2 ? work->pieces : 3 * work->pieces + 100;
+}
+
 static tsr_status run(tsr_cuda_push *push, const tsr_product *p, const int8_t *present)
 {
     tsr_cuda_push_work *there = device_new(sizeof *there), work;
@@ -36,7 +43,7 @@ static tsr_status run(tsr_cuda_push *push, const tsr_product *p, const int8_t *p
     if (status == TSR_OK && !counted(&work, p, present))
         status = TSR_INTERNAL_ERROR;
     if (status == TSR_OK)
-        status = tsr_cuda_push_run(push, pieces, work.pieces);
+        status = tsr_cuda_push_run(push, pieces, there, work.pieces ? most_of(&work) : 0);
     must(tsr_cuda_wait(NULL), "wait");
     tsr_cuda_free(there, NULL);
     tsr_cuda_free(pieces, NULL);
@@ -48,7 +55,7 @@ static tsr_status run_product(const tsr_product *p, tsr_result *result)
 {
     if (!tsr_cuda_push_takes(p->semiring)) {
         const tsr_cuda_push none = {.semiring = p->semiring, .columns = &(tsr_cuda_csr){0}};
-        return tsr_cuda_push_run(&none, NULL, 0) == TSR_DECLINED ? tsr_ref_execute(p, result) : TSR_INTERNAL_ERROR;
+        return tsr_cuda_push_run(&none, NULL, NULL, 0) == TSR_DECLINED ? tsr_ref_execute(p, result) : TSR_INTERNAL_ERROR;
     }
     const size_t size = type_size(p->semiring.type);
     tsr_cuda_csr columns = upload_view(&p->a, true, size, !p->a.iso);

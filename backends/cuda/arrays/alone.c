@@ -65,17 +65,26 @@ tsr_status tsr_cuda_with_scratch(size_t bytes, tsr_status (*run)(void *arguments
 
 /* ---- answers, with tsr_cuda_all.busy held ---- */
 
-tsr_status tsr_cuda_fetch_word(void *host, const void *device, size_t bytes)
+static tsr_status need_answer(void)
 {
-    int pairs = tsr_cuda_need_pairs(1);
-    if (pairs < 0)
-        return (tsr_status)pairs;
-    void *staging = tsr_cuda->chunks[1].staging;
-    tsr_status status = tsr_cuda_to_host(staging, device, bytes, tsr_cuda->compute), waited = tsr_cuda_wait(tsr_cuda->compute);
-    if (status != TSR_OK || waited != TSR_OK)
-        return status != TSR_OK ? status : waited;
-    memcpy(host, staging, bytes);
-    return TSR_OK;
+    return tsr_cuda->answer ? TSR_OK : tsr_cuda_pin((void **)&tsr_cuda->answer, (TSR_CUDA_ANSWER_WORDS + 1) * sizeof *tsr_cuda->answer);
+}
+
+tsr_status tsr_cuda_fetch_words(uint64_t *host, const void *device, int words)
+{
+    tsr_status status = need_answer();
+    if (status != TSR_OK)
+        return status;
+    uint64_t *answer = tsr_cuda->answer;
+    __atomic_store_n(answer, 0, __ATOMIC_RELEASE);
+    status = tsr_cuda_send(answer, device, words, tsr_cuda->compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_await(answer, tsr_cuda->compute);
+    if (status == TSR_OK)
+        memcpy(host, answer + 1, (size_t)words * sizeof *host);
+    else
+        (void)tsr_cuda_wait(tsr_cuda->compute);
+    return status;
 }
 
 tsr_status tsr_cuda_array_count(tsr_cuda_array *v)
@@ -87,7 +96,7 @@ tsr_status tsr_cuda_array_count(tsr_cuda_array *v)
     if (status == TSR_OK)
         status = tsr_cuda_count_ones(total, v->present, v->count, &tsr_cuda->device, tsr_cuda->compute);
     if (status == TSR_OK)
-        status = tsr_cuda_fetch_word(&v->nvals, total, sizeof v->nvals);
+        status = tsr_cuda_fetch_words((uint64_t *)&v->nvals, total, 1);
     tsr_cuda_delete(total);
     return status;
 }

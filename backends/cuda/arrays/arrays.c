@@ -199,7 +199,7 @@ static tsr_status reduce_within(void *arguments, void *scratch)
     tsr_status status = tsr_cuda_fusion_reduce_into(result, memory + TSR_CUDA_ALIGNMENT, r->type, r->op, r->value);
     if (status == TSR_DECLINED && (status = tsr_cuda_fusion_run()) == TSR_OK)
         status = tsr_cuda_reduce(result, memory + TSR_CUDA_ALIGNMENT, r->type, r->op, &e, r->value->count, &tsr_cuda->device, tsr_cuda->compute);
-    return status == TSR_OK ? tsr_cuda_fetch_word(&r->result, memory, sizeof r->result) : status;
+    return status == TSR_OK ? tsr_cuda_fetch_words((uint64_t *)&r->result, memory, sizeof r->result / sizeof(uint64_t)) : status;
 }
 
 static tsr_status run_reduce(void *arguments)

@@ -41,7 +41,7 @@ tsr_status tsr_cuda_array_gather(void *value, const tsr_indices *from, int nthre
 tsr_status tsr_cuda_array_upload(tsr_cuda_array **value, const tsr_view *view, int nthreads, int64_t *moved);
 /* Entries present, counted if need be (then it waits): value->nvals. */
 tsr_status tsr_cuda_array_count(tsr_cuda_array *value);
-/* A few bytes when what is queued on `compute` is done; waits. */
-tsr_status tsr_cuda_fetch_word(void *host, const void *device, size_t bytes);
+/* A few words, at most TSR_CUDA_ANSWER_WORDS, when what is queued on `compute` is done; waits. */
+tsr_status tsr_cuda_fetch_words(uint64_t *host, const void *device, int words);
 
 #endif

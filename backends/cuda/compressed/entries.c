@@ -167,7 +167,7 @@ static tsr_status reduce_within(void *arguments, void *scratch)
     char *memory = scratch;
     const tsr_status status = tsr_cuda_reduce((void *)memory, memory + TSR_CUDA_ALIGNMENT, r->type, r->op, &r->elements, r->count,
                                               &tsr_cuda->device, tsr_cuda->compute);
-    return status == TSR_OK ? tsr_cuda_fetch_word(&r->result, memory, sizeof r->result) : status;
+    return status == TSR_OK ? tsr_cuda_fetch_words((uint64_t *)&r->result, memory, sizeof r->result / sizeof(uint64_t)) : status;
 }
 
 static tsr_status reduce_elements(reducing *r)

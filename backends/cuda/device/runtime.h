@@ -26,6 +26,9 @@ tsr_status tsr_cuda_rows_to_host(const tsr_cuda_copy *copy, void *stream);
 tsr_status tsr_cuda_rows_on_device(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
                                    void *stream);
 
+/* Looks until *flag, which work on the stream sets, is not 0.  Also reports errors, as tsr_cuda_wait. */
+tsr_status tsr_cuda_await(const uint64_t *flag, void *stream);
+
 /* Events without times.  record: everything queued on the stream so far.  follow: what is queued on the stream from now on
  * waits for the event as last recorded.  done: 1, 0, or a negative tsr_status. */
 tsr_status tsr_cuda_event_new(void **event);

@@ -29,6 +29,7 @@ typedef struct tsr_cuda_statistics {
     int evictions;       /* of this matrix so far */
     double sampled[5];   /* nonzero vectors at heights 8, 16, 32, 64, 128, rows as they are, from a sample */
     double longest, hot[TSR_HOT_SIZES]; /* as in tsr_gpu_product */
+    bool measured;       /* longest is known */
     int64_t vectors[5];  /* in the order that blocks have, all of them */
     int64_t nwindows[2];
     tsr_window_count *windows[2]; /* of the sample, 8 and 16 rows; freed with it */
@@ -80,6 +81,7 @@ struct tsr_cuda_sparse {
     int8_t *row_present;                  /* on the host, [nrows]: does the row have an entry?  NULL: not yet asked */
     int64_t rows_present;                 /* how many of these, if rows_counted */
     bool rows_counted;
+    unsigned pushes;                      /* products that walked some of its rows, and knew how many */
     struct tsr_cuda_kept_plan *plans;            /* of masked products with this mask */
     tsr_cuda_stencil stencil;             /* of this mask */
 };

@@ -426,7 +426,7 @@ static tsr_status count_within(void *arguments, void *scratch)
     tsr_status status = tsr_cuda_mark_rows(present, a->csr.p, a->csr.nrows, 1, true, &tsr_cuda->device, tsr_cuda->compute);
     if (status == TSR_OK)
         status = tsr_cuda_count_ones(scratch, present, a->csr.nrows, &tsr_cuda->device, tsr_cuda->compute);
-    return status == TSR_OK ? tsr_cuda_fetch_word(&a->rows_present, scratch, sizeof a->rows_present) : status;
+    return status == TSR_OK ? tsr_cuda_fetch_words((uint64_t *)&a->rows_present, scratch, 1) : status;
 }
 
 tsr_status tsr_cuda_sparse_count_rows(tsr_cuda_sparse *a)

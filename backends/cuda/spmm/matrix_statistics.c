@@ -38,6 +38,22 @@ void tsr_cuda_statistics_free(tsr_cuda_statistics *statistics)
     }
 }
 
+tsr_status tsr_cuda_measure_rows(tsr_cuda_sparse *a)
+{
+    const tsr_source all = tsr_cuda_source_of(a);
+    const size_t working = (size_t)a->csr.ncols * 2 * sizeof(uint32_t);
+    tsr_degrees degrees = {0};
+    if (a->statistics.measured)
+        return TSR_OK;
+    if (!tsr_cuda_reserve(working))
+        return TSR_OUT_OF_MEMORY;
+    const tsr_status status = tsr_cuda_count_degrees(&degrees, &all, 1, tsr_cuda->compute);
+    tsr_cuda_unreserve(working);
+    a->statistics.longest = (double)degrees.longest_row;
+    a->statistics.measured = status == TSR_OK;
+    return status;
+}
+
 tsr_status tsr_cuda_sample_matrix(tsr_cuda_sparse *a)
 {
     tsr_cuda_statistics *statistics = &a->statistics;
@@ -59,6 +75,7 @@ tsr_status tsr_cuda_sample_matrix(tsr_cuda_sparse *a)
     if (status == TSR_OK)
         tsr_hot_shares(statistics->hot, &degrees);
     statistics->longest = (double)degrees.longest_row;
+    statistics->measured = status == TSR_OK;
     for (int h = 0; h < 5 && status == TSR_OK; h++)
         statistics->sampled[h] = sample.nvals ? (double)vectors[h] * (double)a->csr.nvals / (double)sample.nvals : (double)a->csr.nvals;
     tsr_cuda_free_source(&sample, tsr_cuda->compute);

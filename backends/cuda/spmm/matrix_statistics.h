@@ -9,6 +9,9 @@
 /* Vectors and windows of a sample of the rows, its longest row, columns of a sample of the entries. */
 tsr_status tsr_cuda_sample_matrix(tsr_cuda_sparse *a);
 
+/* The entries of its longest row alone.  TSR_NOT_SUPPORTED: it has too many columns. */
+tsr_status tsr_cuda_measure_rows(tsr_cuda_sparse *a);
+
 /* Counts vectors[], once; decides the order of rows first. */
 tsr_status tsr_cuda_count_matrix(tsr_cuda_sparse *a, tsr_reorder wanted);
 

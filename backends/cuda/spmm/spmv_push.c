@@ -3,14 +3,17 @@
 
 #include <string.h>
 
-#include "backends/cuda/spmm/whole_product.h"
 #include "backends/cuda/arrays/arrays.h"
+#include "backends/cuda/spmm/matrix_statistics.h"
+#include "backends/cuda/spmm/whole_product.h"
 #include "kernels/cuda/spmv/spmv_push.h"
 
 /* Atomic operations here and there in w: pushed are products of at most a quarter of A's entries.  Before A is looked at, u may have an
  * eighth of all.  All entries are pushed along an A by column that is not there yet, and may not stay: to turn it would take longer, unless
  * columns have more than this many. */
 enum { ENTRIES_SHARE = 4, FRONTIER_SHARE = 8, ONCE_ENTRIES = 4 };
+
+enum { PUSHES_BEFORE = 2 }; /* of an A, before its longest column is looked for */
 
 const tsr_kernel_row tsr_cuda_push_kernel = {
     "spmv", "push", "push",
@@ -40,8 +43,8 @@ typedef struct pushing {
     const tsr_product *product;
     tsr_cuda_sparse *a;      /* its columns */
     tsr_cuda_push push;
-    tsr_cuda_push_work work;
     tsr_cuda_push_work *work_on_device;
+    uint64_t most;           /* pieces */
     void *pieces;
     size_t reserved;
     tsr_cuda_array *w;
@@ -75,17 +78,46 @@ static void describe(pushing *s)
         memcpy(&s->push.iso, p->a.x, tsr_type_size(p->semiring.type));
 }
 
-/* What there is to walk; waits. */
-static tsr_status list(pushing *s)
+static bool may_walk(const pushing *s, double entries)
 {
-    tsr_status status = allocate(s);
-    if (status == TSR_OK)
-        status = tsr_cuda_push_list(s->work_on_device, s->pieces, &s->push);
-    if (status == TSR_OK)
-        status = tsr_cuda_fetch_word(&s->work, s->work_on_device, sizeof s->work);
+    return s->once || entries <= (double)s->a->csr.nvals / ENTRIES_SHARE;
+}
+
+/* So few entries of u that they cannot have too many of A, whichever they are?  Asked of an A that was pushed before. */
+static tsr_status bound(pushing *s, bool *bounded)
+{
+    const tsr_cuda_array *u = s->product->b_value;
+    const int64_t entries = u->nvals;
+    *bounded = false;
+    if (s->once || entries < 0 || s->a->pushes++ < PUSHES_BEFORE)
+        return TSR_OK;
+    const tsr_status status = tsr_cuda_measure_rows(s->a);
+    *bounded = status == TSR_OK && may_walk(s, (double)entries * s->a->statistics.longest);
+    s->most = (uint64_t)entries * tsr_cuda_push_pieces((uint64_t)s->a->statistics.longest);
+    return status == TSR_NOT_SUPPORTED || status == TSR_OUT_OF_MEMORY ? TSR_OK : status;
+}
+
+/* Waits. */
+static tsr_status count(pushing *s)
+{
+    tsr_cuda_push_work work;
+    const tsr_status status = tsr_cuda_fetch_words((uint64_t *)&work, s->work_on_device, sizeof work / sizeof(uint64_t));
     if (status != TSR_OK)
         return status;
-    return s->once || s->work.entries <= (uint64_t)s->a->csr.nvals / ENTRIES_SHARE ? TSR_OK : TSR_DECLINED;
+    s->most = work.pieces;
+    return may_walk(s, (double)work.entries) ? TSR_OK : TSR_DECLINED;
+}
+
+/* What there is to walk. */
+static tsr_status list(pushing *s)
+{
+    bool bounded = false;
+    tsr_status status = bound(s, &bounded);
+    if (status == TSR_OK)
+        status = allocate(s);
+    if (status == TSR_OK)
+        status = tsr_cuda_push_list(s->work_on_device, s->pieces, &s->push);
+    return status != TSR_OK || bounded ? status : count(s);
 }
 
 static tsr_status run(pushing *s)
@@ -98,7 +130,7 @@ static tsr_status run(pushing *s)
         return status;
     s->push.w = s->w->x;
     s->push.w_present = s->w->present;
-    return tsr_cuda_push_run(&s->push, s->pieces, s->work.pieces);
+    return tsr_cuda_push_run(&s->push, s->pieces, s->work_on_device, s->most);
 }
 
 /* Are there few entries?  Where A's columns are at hand their lengths say more. */

@@ -36,6 +36,8 @@ void tsr_cuda_free(void *p, void *stream);                        /* NULL allowe
 tsr_status tsr_cuda_to_device(void *device, const void *host, size_t bytes, void *stream);
 tsr_status tsr_cuda_to_host(void *host, const void *device, size_t bytes, void *stream);
 tsr_status tsr_cuda_set(void *p, int byte, size_t bytes, void *stream);
+/* answer[1..words] = the words at `device`, then answer[0] = 1, in page-locked memory: who looks there hears sooner than who waits for a copy. */
+tsr_status tsr_cuda_send(uint64_t *answer, const void *device, int words, void *stream);
 tsr_status tsr_cuda_wait(void *stream); /* also reports errors of kernels queued before */
 tsr_status tsr_cuda_stream_new(void **stream);
 void tsr_cuda_stream_free(void *stream);

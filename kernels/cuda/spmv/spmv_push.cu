@@ -17,7 +17,7 @@ struct push_piece {
 
 struct push_args {
     const push_piece *pieces;
-    uint64_t npieces;
+    const tsr_cuda_push_work *work;
     const int64_t *p;
     const uint32_t *i;
     const void *x, *u;
@@ -124,12 +124,14 @@ template <class T> __device__ __forceinline__ void join(T *w, int add, T t)
 
 // ---- Kernels ----
 
-/* MIN and MAX begin with their identities. */
+/* Nothing is present; MIN and MAX begin with their identities. */
 template <class T> __global__ void __launch_bounds__(threads) begin_push(const __grid_constant__ push_args q)
 {
     joined<T> *w = static_cast<joined<T> *>(q.w);
-    for (int64_t row = int64_t(blockIdx.x) * threads + threadIdx.x; row < q.rows; row += int64_t(gridDim.x) * threads)
+    for (int64_t row = int64_t(blockIdx.x) * threads + threadIdx.x; row < q.rows; row += int64_t(gridDim.x) * threads) {
         w[row] = identity_of<T>(q.ops.add);
+        q.present[row] = 0;
+    }
 }
 
 template <class T> __global__ void __launch_bounds__(threads) push_pieces(const __grid_constant__ push_args q)
@@ -139,8 +141,8 @@ template <class T> __global__ void __launch_bounds__(threads) push_pieces(const 
     const element *x = static_cast<const element *>(q.x), *u = static_cast<const element *>(q.u);
     T *w = static_cast<T *>(q.w), iso = T(0);
     memcpy(static_cast<void *>(&iso), &q.iso, sizeof iso);
-    uint64_t warps = uint64_t(gridDim.x) * (threads / 32);
-    for (uint64_t k = uint64_t(blockIdx.x) * (threads / 32) + threadIdx.x / 32; k < q.npieces; k += warps) {
+    const uint64_t warps = uint64_t(gridDim.x) * (threads / 32), npieces = q.work->pieces;
+    for (uint64_t k = uint64_t(blockIdx.x) * (threads / 32) + threadIdx.x / 32; k < npieces; k += warps) {
         push_piece piece = q.pieces[k];
         int64_t begin = q.p[piece.column] + int64_t(piece.number) * piece_entries, end = q.p[piece.column + 1];
         end = end < begin + piece_entries ? end : begin + piece_entries;
@@ -164,15 +166,19 @@ template <class T> __global__ void __launch_bounds__(threads) end_push(const __g
     }
 }
 
-template <class T> tsr_status launch(const push_args &q, const tsr_cuda_device *device, void *stream)
+tsr_status clear(const push_args &q, size_t size, void *stream)
+{
+    tsr_status status = tsr_cuda_set(q.present, 0, size_t(q.rows), stream);
+    return status == TSR_OK ? tsr_cuda_set(q.w, 0, size_t(q.rows) * size, stream) : status;
+}
+
+template <class T> tsr_status launch(const push_args &q, uint64_t most, const tsr_cuda_device *device, void *stream)
 {
     unsigned of_rows = at_most((uint64_t(q.rows) + threads - 1) / threads, device);
-    unsigned of_pieces = at_most((q.npieces + threads / 32 - 1) / (threads / 32), device);
-    bool orders = q.ops.add == TSR_ADD_MIN || q.ops.add == TSR_ADD_MAX;
-    tsr_status status = tsr_cuda_set(q.present, 0, size_t(q.rows), stream);
-    if (status == TSR_OK && !(orders && q.npieces))
-        status = tsr_cuda_set(q.w, 0, size_t(q.rows) * sizeof(T), stream);
-    if (status != TSR_OK || !q.npieces)
+    unsigned of_pieces = at_most((most + threads / 32 - 1) / (threads / 32), device);
+    bool orders = most && (q.ops.add == TSR_ADD_MIN || q.ops.add == TSR_ADD_MAX);
+    tsr_status status = orders ? TSR_OK : clear(q, sizeof(T), stream);
+    if (status != TSR_OK || !most)
         return status;
     if constexpr (joins<T>) {
         if (orders)
@@ -193,6 +199,11 @@ extern "C" size_t tsr_cuda_push_bytes(const tsr_cuda_csr *columns)
     return size_t(columns->nrows + columns->nvals / piece_entries + 1) * sizeof(push_piece);
 }
 
+extern "C" uint64_t tsr_cuda_push_pieces(uint64_t entries)
+{
+    return (entries + piece_entries - 1) / piece_entries;
+}
+
 extern "C" tsr_status tsr_cuda_push_list(tsr_cuda_push_work *work, void *pieces, const tsr_cuda_push *push)
 {
     int64_t columns = push->columns->nrows;
@@ -204,14 +215,14 @@ extern "C" tsr_status tsr_cuda_push_list(tsr_cuda_push_work *work, void *pieces,
     return launch_status();
 }
 
-extern "C" tsr_status tsr_cuda_push_run(const tsr_cuda_push *push, const void *pieces, uint64_t npieces)
+extern "C" tsr_status tsr_cuda_push_run(const tsr_cuda_push *push, const void *pieces, const tsr_cuda_push_work *work, uint64_t most)
 {
     const tsr_cuda_csr *a = push->columns;
     if (!tsr_cuda_push_takes(push->semiring))
         return TSR_DECLINED;
     push_args q = {};
     q.pieces = static_cast<const push_piece *>(pieces);
-    q.npieces = npieces;
+    q.work = work;
     q.p = a->p;
     q.i = a->i;
     q.x = a->x;
@@ -224,17 +235,17 @@ extern "C" tsr_status tsr_cuda_push_run(const tsr_cuda_push *push, const void *p
     q.reads_a = tsr_mul_reads_a(push->semiring.mul) && a->x;
     q.reads_b = tsr_mul_reads_b(push->semiring.mul);
     switch (push->semiring.type) {
-    case TSR_BOOL: return launch<bool>(q, push->device, push->stream);
-    case TSR_INT8: return launch<int8_t>(q, push->device, push->stream);
-    case TSR_INT16: return launch<int16_t>(q, push->device, push->stream);
-    case TSR_INT32: return launch<int32_t>(q, push->device, push->stream);
-    case TSR_INT64: return launch<int64_t>(q, push->device, push->stream);
-    case TSR_UINT8: return launch<uint8_t>(q, push->device, push->stream);
-    case TSR_UINT16: return launch<uint16_t>(q, push->device, push->stream);
-    case TSR_UINT32: return launch<uint32_t>(q, push->device, push->stream);
-    case TSR_UINT64: return launch<uint64_t>(q, push->device, push->stream);
-    case TSR_FP32: return launch<float>(q, push->device, push->stream);
-    case TSR_FP64: return launch<double>(q, push->device, push->stream);
+    case TSR_BOOL: return launch<bool>(q, most, push->device, push->stream);
+    case TSR_INT8: return launch<int8_t>(q, most, push->device, push->stream);
+    case TSR_INT16: return launch<int16_t>(q, most, push->device, push->stream);
+    case TSR_INT32: return launch<int32_t>(q, most, push->device, push->stream);
+    case TSR_INT64: return launch<int64_t>(q, most, push->device, push->stream);
+    case TSR_UINT8: return launch<uint8_t>(q, most, push->device, push->stream);
+    case TSR_UINT16: return launch<uint16_t>(q, most, push->device, push->stream);
+    case TSR_UINT32: return launch<uint32_t>(q, most, push->device, push->stream);
+    case TSR_UINT64: return launch<uint64_t>(q, most, push->device, push->stream);
+    case TSR_FP32: return launch<float>(q, most, push->device, push->stream);
+    case TSR_FP64: return launch<double>(q, most, push->device, push->stream);
     }
     return TSR_DECLINED;
 }

@@ -45,8 +45,11 @@ typedef struct tsr_cuda_push_work {
 size_t tsr_cuda_push_bytes(const tsr_cuda_csr *columns);
 tsr_status tsr_cuda_push_list(tsr_cuda_push_work *work, void *pieces, const tsr_cuda_push *push);
 
-/* npieces: as counted.  TSR_DECLINED: not a semiring of these. */
-tsr_status tsr_cuda_push_run(const tsr_cuda_push *push, const void *pieces, uint64_t npieces);
+/* A column of so many entries has this many pieces. */
+uint64_t tsr_cuda_push_pieces(uint64_t entries);
+
+/* work: as counted, on the device; most: pieces, at most, 0 if there is none.  TSR_DECLINED: not a semiring of these. */
+tsr_status tsr_cuda_push_run(const tsr_cuda_push *push, const void *pieces, const tsr_cuda_push_work *work, uint64_t most);
 
 #ifdef __cplusplus
 }
