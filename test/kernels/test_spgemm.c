@@ -275,6 +275,100 @@ static void large_memory_fails(void **state)
     assert_true(memory_failures(attempt, &l.product) >= 8);
 }
 
+/* ---- several threads ---- */
+
+/* Rows of A that are sampled to tell how large C will be have products that meet, others have none: C must grow.  Some have all of B's rows. */
+enum { MANY = 1500, INNER = 200, HALF = 100, COLUMNS = 50000, EACH = 150, MOST_A = MANY * 30 + MANY / 100 * INNER };
+
+typedef struct uneven {
+    int64_t a_p[MANY + 1], b_p[INNER + 1];
+    uint32_t a_i[MOST_A], b_i[INNER * EACH];
+    float a_x[MOST_A], b_x[INNER * EACH];
+    tsr_spgemm product;
+} uneven;
+
+static int64_t put_row(uneven *u, int64_t e, int64_t from, int64_t count, int64_t step)
+{
+    for (int64_t k = 0; k < count; k++) {
+        u->a_x[e] = (float)(e % 31) / 7;
+        u->a_i[e++] = (uint32_t)(from + k * step);
+    }
+    return e;
+}
+
+static void make_uneven(uneven *u)
+{
+    const tsr_view plain = {.format = TSR_SPARSE, .type = TSR_FP32, .index_size = 4};
+    for (int64_t v = 0, e = 0; v < MANY; v++) {
+        e = v % 64 == 32 ? put_row(u, e, 0, 30, 1) : v % 128 == 7 ? put_row(u, e, 0, INNER, 1) : put_row(u, e, HALF + v % 10, 10, 9);
+        u->a_p[v + 1] = e;
+    }
+    for (int64_t v = 0; v < INNER; v++) {
+        for (int64_t k = 0; k < EACH; k++)
+            u->b_i[v * EACH + k] = (uint32_t)(v < HALF ? k : k * (COLUMNS / EACH) + v);
+        u->b_p[v + 1] = (v + 1) * EACH;
+    }
+    for (int64_t e = 0; e < INNER * EACH; e++)
+        u->b_x[e] = (float)(e % 17) / 3;
+    u->product = (tsr_spgemm){.semiring = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}, .m = MANY, .n = COLUMNS, .k = INNER, .sorted = true, .a = plain, .b = plain};
+    tsr_view *a = &u->product.a, *b = &u->product.b;
+    a->nrows = a->nvec = MANY;
+    a->ncols = a->vlen = a->ld = b->nrows = b->nvec = INNER;
+    b->ncols = b->vlen = b->ld = COLUMNS;
+    a->p = u->a_p, a->i = u->a_i, a->x = u->a_x, a->nvals = u->a_p[MANY];
+    b->p = u->b_p, b->i = u->b_i, b->x = u->b_x, b->nvals = u->b_p[INNER];
+}
+
+typedef struct whole {
+    int64_t p[MANY + 1];
+    tsr_spgemm_c c;
+    tsr_spgemm_size size;
+} whole;
+
+static void take_whole(whole *w, tsr_spgemm s, int nthreads, bool narrow)
+{
+    static const tsr_spgemm_memory memory = {resize, release, NULL};
+    tsr_spgemm_work *work;
+    s.nthreads = nthreads;
+    s.narrow = narrow;
+    w->c = (tsr_spgemm_c){.p = w->p};
+    assert_int_equal(tsr_cpu_spgemm_count(&work, &s, &memory, &w->size), TSR_OK);
+    assert_int_equal(tsr_cpu_spgemm_take(work, &w->c), TSR_OK);
+    assert_int_equal(w->c.index_size, narrow ? 4 : 8);
+    tsr_cpu_spgemm_free(work);
+}
+
+static void free_whole(whole *w)
+{
+    release(NULL, w->c.i);
+    release(NULL, w->c.x);
+}
+
+static void assert_same(const whole *got, const whole *want)
+{
+    assert_true(got->size.nvals == want->size.nvals);
+    assert_memory_equal(got->p, want->p, sizeof want->p);
+    for (int64_t e = 0; e < want->size.nvals; e++)
+        assert_true((got->c.index_size == 4 ? ((uint32_t *)got->c.i)[e] : ((int64_t *)got->c.i)[e]) == ((int64_t *)want->c.i)[e]);
+    assert_memory_equal(got->c.x, want->c.x, (size_t)want->size.nvals * sizeof(float));
+}
+
+static void threads_agree(void **state)
+{
+    (void)state;
+    static uneven u;
+    static whole one, several;
+    make_uneven(&u);
+    take_whole(&one, u.product, 1, false);
+    assert_true(one.size.work > 8 << 18);
+    for (int round = 0; round < 6; round++) {
+        take_whole(&several, u.product, 2 + round, round % 2);
+        assert_same(&several, &one);
+        free_whole(&several);
+    }
+    free_whole(&one);
+}
+
 /* Values again, for what is known of the pattern. */
 typedef struct known {
     const tsr_spgemm *product;
@@ -309,6 +403,7 @@ int main(void)
         cmocka_unit_test(every_orientation), cmocka_unit_test(by_column),          cmocka_unit_test(under_masks),
         cmocka_unit_test(positions),         cmocka_unit_test(any_is_one_of_them),
         cmocka_unit_test(memory_fails),      cmocka_unit_test(large_memory_fails), cmocka_unit_test(memory_for_values_fails),
+        cmocka_unit_test(threads_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

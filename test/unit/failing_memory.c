@@ -32,7 +32,8 @@ static bool granted(void)
 
 static void *note(void *block)
 {
-    live += counting && block;
+    if (counting && block)
+        live++;
     return block;
 }
 
@@ -61,7 +62,8 @@ int __wrap_posix_memalign(void **block, size_t alignment, size_t size)
 
 void __wrap_free(void *block)
 {
-    live -= counting && block;
+    if (counting && block)
+        live--;
     __real_free(block);
 }
 
