@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/common/chunks.h"
 #include "kernels/cpu/common/scratch.h"
+#include "kernels/cpu/sparse/bundle.h"
 #include "kernels/cpu/sparse/open.h"
 #include "kernels/cpu/sparse/products.h"
 #include "src/base/split.h"
@@ -14,46 +15,25 @@
 #undef bool
 typedef _Bool bool;
 
-enum { FEW = 4, MANY = TSR_PULL_MOST, ROWS = 512, AHEAD = 24, RANGE = 1 << 13 };
-
-/* The operands side by side: element r of place k at [k * lanes + r], the monoid's identity where none is present; bit r of present[k] and
- * open[j]: vector r has one, the mask lets its place j pass. */
-typedef struct bundle {
-    const tsr_push *p;
-    int64_t lanes;
-    void *u;
-    uint8_t *present, *open;
-    int8_t *b;
-    void *x;
-} bundle;
+enum { FEW = TSR_BUNDLE_FEW, MANY = TSR_PULL_MOST, ROWS = 512, AHEAD = 24, RANGE = 1 << 13 };
 
 /* ---- sums ---- */
 
 typedef struct monoid {
-    void (*lay)(const bundle *w, int64_t first, int64_t last);
-    int64_t (*pull)(const bundle *w, int64_t first, int64_t last);
+    uint64_t (*none)(void); /* the identity, as bits */
+    int64_t (*pull)(const tsr_bundle *w, int64_t first, int64_t last);
 } monoid;
 
 /* The identity joins any x to x, bit for bit: zero with a sign, NaN for extremes. */
 #define PULL(name, type, join)                                                                                                   \
-    static void lay_##name##_##type(const bundle *w, int64_t first, int64_t last)                                                \
+    static uint64_t none_##name##_##type(void)                                                                                   \
     {                                                                                                                            \
-        const tsr_view *v = &w->p->u;                                                                                            \
-        const tsr_c_##type *restrict x = v->x;                                                                                   \
-        tsr_c_##type *restrict u = w->u;                                                                                         \
-        const int64_t lanes = w->lanes;                                                                                          \
-        for (int64_t k = first; k < last; k++) {                                                                                 \
-            uint8_t present = 0;                                                                                                 \
-            for (int64_t r = 0; r < lanes; r++) {                                                                                \
-                const int64_t at = r * v->ld + k;                                                                                \
-                const bool on = r < v->nvec && (!v->b || v->b[at]);                                                              \
-                u[k * lanes + r] = on ? x[v->iso ? 0 : at] : tsr_identity_##name##_##type();                                     \
-                present |= (uint8_t)(on << r);                                                                                   \
-            }                                                                                                                    \
-            w->present[k] = present;                                                                                             \
-        }                                                                                                                        \
+        const tsr_c_##type none = tsr_identity_##name##_##type();                                                                \
+        uint64_t bits = 0;                                                                                                       \
+        memcpy(&bits, &none, sizeof none);                                                                                       \
+        return bits;                                                                                                             \
     }                                                                                                                            \
-    static inline __attribute__((always_inline)) int64_t name##_lanes_##type(const bundle *w, int64_t first, int64_t last,       \
+    static inline __attribute__((always_inline)) int64_t name##_lanes_##type(const tsr_bundle *w, int64_t first, int64_t last,       \
                                                                              const int64_t lanes, const bool narrow)             \
     {                                                                                                                            \
         const void *restrict starts = w->p->starts, *restrict indices = w->p->a.i;                                               \
@@ -88,7 +68,7 @@ typedef struct monoid {
         }                                                                                                                        \
         return total;                                                                                                            \
     }                                                                                                                            \
-    static int64_t pull_##name##_##type(const bundle *w, int64_t first, int64_t last)                                            \
+    static int64_t pull_##name##_##type(const tsr_bundle *w, int64_t first, int64_t last)                                            \
     {                                                                                                                            \
         if (tsr_push_is_narrow(w->p))                                                                                            \
             return w->lanes == FEW ? name##_lanes_##type(w, first, last, FEW, true)                                              \
@@ -98,7 +78,7 @@ typedef struct monoid {
     }
 TSR_FOR_MONOIDS(PULL)
 
-#define MONOID(name, type) ((monoid){lay_##name##_##type, pull_##name##_##type})
+#define MONOID(name, type) ((monoid){none_##name##_##type, pull_##name##_##type})
 
 static monoid find_monoid(const tsr_push_semiring *s)
 {
@@ -117,7 +97,7 @@ static bool takes(const tsr_push *p)
 }
 
 /* In the memory that the thread keeps: elements of up to 8 bytes, then the bytes of places. */
-static bool reserve(bundle *w)
+static bool reserve(tsr_bundle *w)
 {
     const int64_t elements = w->p->u.vlen * w->lanes, bytes = w->p->u.vlen + w->p->a.nvec;
     w->u = tsr_scratch_block(elements * 8 + bytes);
@@ -130,13 +110,13 @@ static bool reserve(bundle *w)
 
 static void lay_range(void *context, int64_t first, int64_t last)
 {
-    const bundle *w = context;
-    find_monoid(&w->p->semiring).lay(w, first, last);
+    const tsr_bundle *w = context;
+    TSR_PICK_ISA(tsr_bundle_lay)(w, find_monoid(&w->p->semiring).none(), first, last);
 }
 
 int64_t tsr_cpu_pull(const tsr_push *p, int8_t *b, void *x)
 {
-    bundle w = {.p = p, .lanes = p->u.nvec <= FEW ? FEW : MANY, .b = b, .x = x};
+    tsr_bundle w = {.p = p, .lanes = p->u.nvec <= FEW ? FEW : MANY, .b = b, .x = x};
     if (!takes(p) || !reserve(&w))
         return -1;
     const monoid m = find_monoid(&p->semiring);
