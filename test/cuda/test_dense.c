@@ -41,6 +41,14 @@ static void *upload(const void *host, size_t bytes)
     return p;
 }
 
+/* Whether the device has `want` when it is done; got: room for as many bytes. */
+static bool is_on_device(const void *device, void *got, const void *want, size_t bytes)
+{
+    must(tsr_cuda_to_host(got, device, bytes, NULL), "to host");
+    must(tsr_cuda_wait(NULL), "wait");
+    return memcmp(want, got, bytes) == 0;
+}
+
 static int64_t draw_length(rng *r)
 {
     static const int64_t lengths[] = { 0, 1, 2, 3, 4, 5, 8, 31, 32, 33, 63, 64, 65, 100, 127, 128, 130, 257, 1000, 1500 };
@@ -189,9 +197,7 @@ static bool test_transpose_widened(uint64_t seed)
     uint16_t *in = upload(src, (size_t)src_count * sizeof *src);
     float *out = upload(got, (size_t)dst_count * sizeof *got);
     must(tsr_cuda_transpose_widened(out + s.dst_shift, s.dst_ld, in + s.src_shift, from, s.src_ld, s.rows, s.cols, NULL), "transpose_widened");
-    must(tsr_cuda_to_host(got, out, (size_t)dst_count * sizeof *got, NULL), "to host");
-    must(tsr_cuda_wait(NULL), "wait");
-    const bool ok = memcmp(want, got, (size_t)dst_count * sizeof *got) == 0;
+    const bool ok = is_on_device(out, got, want, (size_t)dst_count * sizeof *got);
     if (!ok)
         report("transpose_widened", seed, &s);
     tsr_cuda_free(in, NULL);
@@ -227,9 +233,7 @@ static bool test_convert(uint64_t seed)
     must(tsr_cuda_convert(out + (size_t)s.dst_shift * sizes[to], to, s.dst_ld, in + (size_t)s.src_shift * sizes[from], from,
              s.src_ld, s.rows, s.cols, NULL),
         "convert");
-    must(tsr_cuda_to_host(got, out, bytes, NULL), "to host");
-    must(tsr_cuda_wait(NULL), "wait");
-    bool ok = memcmp(want, got, bytes) == 0;
+    const bool ok = is_on_device(out, got, want, bytes);
     if (!ok)
         report("convert", seed, &s);
     tsr_cuda_free(in, NULL);
