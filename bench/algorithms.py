@@ -19,6 +19,7 @@ import record
 SCHEMA = 'algorithms/1'
 PLAIN = 'plain'
 CALL = re.compile(r'^([\d.]+) ([\d.]+) (\S+)$', re.M)
+ON_DEVICE = ' cuda:'  # before a kernel's name, in the summary at exit
 ROUNDING = 1e-6  # of answers, sums in FP64
 
 
@@ -26,13 +27,16 @@ def run(options, graph, name, side):
     """(seconds by the clock, CPU seconds, answer) of each call of one process."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith('TESSERA_') and key != 'LD_PRELOAD'}
     environment['OMP_NUM_THREADS'] = str(options.threads)
-    if side != 'plain':
-        environment.update(LD_PRELOAD=os.path.abspath(options.library), TESSERA_MODE=side)
+    if side != PLAIN:
+        environment.update({key: value for key, value in os.environ.items() if key.startswith('TESSERA_')},
+                           LD_PRELOAD=os.path.abspath(options.library), TESSERA_MODE=side, TESSERA_VERBOSE='1')
     ran = subprocess.run([*options.before, options.program, graph, name, str(options.seconds)], env=environment, stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors='replace', timeout=options.longest * 4, check=False)
     calls = [(float(clock), float(cpu), float(answer)) for clock, cpu, answer in CALL.findall(ran.stdout)]
     if ran.returncode != 0 or not calls:
         raise RuntimeError(f'status {ran.returncode}: {ran.stderr[-200:]}')
+    if side == 'gpu' and ON_DEVICE not in ran.stderr:
+        raise RuntimeError('nothing ran on a GPU')
     return calls
 
 
