@@ -134,6 +134,7 @@ static void load_plugin(void)
     void *plugin = open_plugin(path, sizeof path);
     if (!plugin)
         return;
+    atexit(tsr_backend_gpu_await_start); /* before the handlers that came with it */
     gpu = ask(plugin, path);
     loader = getpid();
 }
@@ -217,13 +218,31 @@ static void *start(void *unused)
     return NULL;
 }
 
-/* A driver that is being loaded does not survive what exit does.  Its own handlers may run before this one at exit, so a door waits when its
- * library ends. */
+/* A driver that is being loaded does not survive what exit does. */
 void tsr_backend_gpu_await_start(void)
 {
     static atomic_bool awaited;
     if (getpid() == starter_of && !atomic_exchange(&awaited, true))
         pthread_join(starter, NULL);
+}
+
+/* Of glibc: calls when the thread ends, and at exit before all handlers, also those that a plug-in or the driver registers later than we do.
+ * May be missing elsewhere. */
+extern int __cxa_thread_atexit_impl(void (*function)(void *), void *argument, void *library) __attribute__((weak));
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
+static void await_before_handlers(void *unused)
+{
+    (void)unused;
+    tsr_backend_gpu_await_start();
+}
+
+/* A thread that is not the main one seldom calls exit, and must not wait when it ends; then a handler has to do. */
+static void await_at_exit(void)
+{
+    atexit(tsr_backend_gpu_await_start);
+    if (__cxa_thread_atexit_impl && gettid() == getpid())
+        __cxa_thread_atexit_impl(await_before_handlers, NULL, &__dso_handle);
 }
 
 /* It takes none of the program's signals. */
@@ -245,12 +264,13 @@ static void start_once(void)
         return;
     }
     call_if_set(around.before);
+    starter_of = getpid();
     if (!run_beside()) {
+        starter_of = 0;
         start(NULL);
         return;
     }
-    starter_of = getpid();
-    atexit(tsr_backend_gpu_await_start);
+    await_at_exit();
 }
 
 void tsr_backend_gpu_start(void)

@@ -1,7 +1,35 @@
 /* Plug-ins for test_backends: FAKE_VERSION, FAKE_SCORE and FAKE_STATUS (of execute) say what is wrong with this one; FAKE_NOTHING
- * exports nothing.
+ * exports nothing; FAKE_SLOW takes some time to begin, and ends the process with 70 if exit comes before.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "tessera/backend.h"
+
+#ifdef FAKE_SLOW
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static atomic_bool began;
+
+static void at_exit(void)
+{
+    if (!began)
+        _exit(70);
+}
+
+__attribute__((constructor)) static void loaded(void)
+{
+    atexit(at_exit);
+}
+
+static void begin(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+    began = true;
+}
+#elif !defined FAKE_NOTHING
+static void begin(void) {}
+#endif
 
 #ifndef FAKE_VERSION
 #define FAKE_VERSION TSR_BACKEND_API_VERSION
@@ -36,6 +64,7 @@ const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
 {
     static const tsr_backend backend = {.api_version = FAKE_VERSION, .name = "fake", .supports = supports, .execute = execute,
                                         .kernel_name = kernel_name};
+    begin();
     return options->device == 0 ? &backend : NULL;
 }
 

@@ -1,7 +1,8 @@
 /* The plug-in loader: takes a good plug-in, refuses the others with at most one line.
- * Arguments: plug-ins that are good, of another version, unusable here (score 0), without the names, that fail, that decline, and
- * perhaps the real one.
+ * Arguments: plug-ins that are good, of another version, unusable here (score 0), without the names, that fail, that decline, that are slow to
+ * begin, and perhaps the real one.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -415,6 +417,33 @@ static void gpu_starts_sooner_in_a_long_run(void)
     REQUIRE(tsr_start_pays(0.1, 0, long_run) == TSR_START_AHEAD);
 }
 
+static void exit_while_it_starts(void)
+{
+    tsr_backend_gpu_start();
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL); /* loaded by now, so its handler comes first at exit */
+    exit(0);
+}
+
+static void *exit_elsewhere(void *unused)
+{
+    exit_while_it_starts();
+    return unused;
+}
+
+static void exit_from_another_thread(void)
+{
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, exit_elsewhere, NULL) == 0);
+    pthread_join(thread, NULL);
+}
+
+static void test_exit_waits_for_the_start(void **state)
+{
+    (void)state;
+    assert_int_equal(with_plugin(plugins[6], exit_while_it_starts).code, 0);
+    assert_int_equal(with_plugin(plugins[6], exit_from_another_thread).code, 0);
+}
+
 static void test_start(void **state)
 {
     (void)state;
@@ -479,9 +508,9 @@ static void real_plugin(void)
 static void test_real_plugin(void **state)
 {
     (void)state;
-    if (!plugins[6])
+    if (!plugins[7])
         skip();
-    child c = with_plugin(plugins[6], real_plugin);
+    child c = with_plugin(plugins[7], real_plugin);
     assert_int_equal(c.code, 0);
     if (*c.error)
         assert_string_equal(c.error, "tessera: mode is gpu, but there is no GPU that can be used; products are computed elsewhere\n");
@@ -549,7 +578,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_unusable_here_is_silent),
         cmocka_unit_test(test_not_a_plugin),
         cmocka_unit_test(test_no_plugin_is_silent),
-        cmocka_unit_test(test_start), cmocka_unit_test(test_failing_plugin),
+        cmocka_unit_test(test_start), cmocka_unit_test(test_exit_waits_for_the_start), cmocka_unit_test(test_failing_plugin),
         cmocka_unit_test(test_declining_plugin),
         cmocka_unit_test(test_not_in_a_child),
         cmocka_unit_test(test_real_plugin),
