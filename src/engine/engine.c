@@ -229,6 +229,7 @@ static bool compute_product(tsr_call *call)
 static bool attempt(int *info, tsr_call *call, uint64_t *forwarded)
 {
     const tsr_arguments given = call->given;
+    const double begun = call->in_place && !given.vector ? tsr_engine_clock_ms() : 0;
     const char *why = call->door->match(call);
     if (why) {
         const bool done = !call->in_place && forward_for_now(call, why);
@@ -249,6 +250,8 @@ static bool attempt(int *info, tsr_call *call, uint64_t *forwarded)
     const double start = timed ? tsr_engine_clock_ms() : 0, busy = timed ? tsr_engine_busy_ms() : 0;
     const bool done = computed ? compute_product(call) : leave(call, forwarded);
     *info = call->info;
+    if (done && computed && begun > 0)
+        tsr_engine_frontier_moved(call, tsr_engine_clock_ms() - begun);
     if (done && timed && call->info == 0)
         tsr_engine_learn(&call->decision, tsr_engine_clock_ms() - start - call->pin_ms, tsr_engine_busy_ms() - busy);
     return done;

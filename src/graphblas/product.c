@@ -7,6 +7,7 @@
 #include "src/graphblas/handover/contents.h"
 #include "src/graphblas/handover/few.h"
 #include "src/graphblas/intercept/hooks.h"
+#include "src/policy/history/frontier_history.h"
 #include "src/policy/history/stay_history.h"
 #include "src/policy/price/few.h"
 #include "src/policy/price/route.h"
@@ -160,6 +161,19 @@ static bool is_frontier(const tsr_arguments *c)
     return c->vector && config->mode == TSR_MODE_AUTO && !config->eager && is_search(c) && tsr_match_held_sparse(c->B) && !is_searched(c->A);
 }
 
+/* Several frontiers at once: those of C's rows, pushed along B, or of its columns along A. */
+static bool begins_on_device(const tsr_arguments *c)
+{
+    GrB_Index rows, columns;
+    tsr_frontier f;
+    if (c->vector || tsr_config_get()->mode != TSR_MODE_AUTO || !tsr_contents_possible() ||
+        tsr_real.GrB_Matrix_nrows(&rows, c->C) != GrB_SUCCESS || tsr_real.GrB_Matrix_ncols(&columns, c->C) != GrB_SUCCESS)
+        return false;
+    const bool of_rows = rows <= columns;
+    return sizes_of(&f, of_rows ? c->B : c->A) &&
+           tsr_frontier_on_device(tsr_frontier_kind(f.entries, f.rows + f.columns, (double)(of_rows ? rows : columns)));
+}
+
 /* Is it sparse on the host? */
 static bool may_spread(const tsr_arguments *c)
 {
@@ -190,7 +204,8 @@ bool tsr_product_concerns_device(const tsr_door *door, const tsr_arguments *c)
 {
     if (tsr_config_get()->defer || !tsr_contents_allowed_inside())
         return false;
-    return tsr_product_is_on_device(door, c) || (may_be_uploaded(c) && !is_frontier(c) && (may_spread(c) || may_be_observed(c)));
+    return tsr_product_is_on_device(door, c) ||
+           (may_be_uploaded(c) && !is_frontier(c) && (may_spread(c) || may_be_observed(c) || begins_on_device(c)));
 }
 
 /* ---- the call ---- */

@@ -11,6 +11,7 @@
 #include "src/engine/call/host.h"
 #include "src/engine/call/start.h"
 #include "src/engine/product/operands.h"
+#include "src/policy/history/frontier_history.h"
 #include "src/policy/history/stay_history.h"
 #include "src/policy/history/timing_history.h"
 #include "src/policy/price/gpu_price.h"
@@ -371,6 +372,33 @@ void tsr_engine_observe_push(const tsr_frontier *p, double ms)
     const double gain = ms - search_ms(&f);
     tsr_stay_lost_pushing(p->entries, p->rows + p->columns, gain);
     tsr_engine_start_gpu_for(gain);
+}
+
+/* ---- several sparse vectors ---- */
+
+/* 0: it is no frontier. */
+static uint64_t frontier_kind(const tsr_call *call)
+{
+    const tsr_product *p = &call->product;
+    const bool pushed = call->in_place && call->b_sparse && p->op == TSR_OP_SPMM && tsr_config_get()->mode == TSR_MODE_AUTO;
+    return pushed ? tsr_frontier_kind((double)p->a.nvals, (double)(p->m + p->k), (double)p->n) : 0;
+}
+
+bool tsr_engine_frontier_moves(const tsr_call *call)
+{
+    const uint64_t kind = frontier_kind(call);
+    return kind && tsr_frontier_on_device(kind);
+}
+
+void tsr_engine_frontier_moved(const tsr_call *call, double ms)
+{
+    const uint64_t kind = frontier_kind(call);
+    if (!kind || call->decision.backend == tsr_backend_cpu())
+        return;
+    if (tsr_frontier_on_device(kind))
+        tsr_frontier_begins(kind);
+    else
+        tsr_frontier_uploaded(kind, ms);
 }
 
 bool tsr_engine_gpu_multiplies(const tsr_call *call)

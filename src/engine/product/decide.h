@@ -41,6 +41,11 @@ typedef struct tsr_frontier {
 /* The same of such a push, of which nothing else is known. */
 void tsr_engine_observe_push(const tsr_frontier *f, double ms);
 
+/* Sparse vectors of the host's, several at once, are pushed on the device, as others of their kind are (frontier_history.h).  And: they were
+ * brought there for a level, which took `ms` in all. */
+bool tsr_engine_frontier_moves(const tsr_call *call);
+void tsr_engine_frontier_moved(const tsr_call *call, double ms);
+
 /* Is C certainly full (every row of A has an entry, B is full)?  The caller then needs no result->b. */
 bool tsr_engine_result_full(const tsr_call *call);
 

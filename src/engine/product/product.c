@@ -108,7 +108,7 @@ static void place(tsr_call *call)
     if (!tsr_contents_possible())
         return;
     r->key = key_of(call);
-    r->settled = tsr_stay_on_device(r->loop);
+    r->settled = tsr_stay_on_device(r->loop) || tsr_engine_frontier_moves(call);
     if (tsr_stay_given_up(r->loop))
         return;
     if (call->through_t)

@@ -5,6 +5,7 @@
 #include "src/engine/call/contents.h"
 #include "src/engine/call/host.h"
 #include "src/engine/call/start.h"
+#include "src/policy/history/frontier_history.h"
 #include "src/policy/history/history.h"
 #include "src/policy/history/pull_history.h"
 #include "src/policy/history/stay_history.h"
@@ -135,8 +136,11 @@ static bool is_search(const tsr_push *p)
 void tsr_engine_push_took(const tsr_push *p, double ms)
 {
     const tsr_features f = on_gpu(p, p->a.vlen, p->a.nvec);
+    const double entries = (double)p->a.nvals, sides = (double)(p->a.nvec + p->a.vlen);
     if (is_search(p) && ms >= TSR_GPU_LEAST_MS)
-        tsr_stay_lost_pushing((double)p->a.nvals, (double)(p->a.nvec + p->a.vlen), ms - settled_ms(f));
+        tsr_stay_lost_pushing(entries, sides, ms - settled_ms(f));
+    if (p->u.nvec > 1 && tsr_contents_possible())
+        tsr_frontier_pushed(tsr_frontier_kind(entries, sides, (double)p->u.nvec), ms, settled_ms(f));
     took(&f, ms);
 }
 

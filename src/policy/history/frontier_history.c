@@ -1,0 +1,96 @@
+/* Frontiers of several searches: what each kind loses on the host, and whether it has moved.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/policy/history/frontier_history.h"
+
+#include <math.h>
+
+#include "src/policy/history/history.h"
+
+typedef struct searches {
+    uint64_t key;
+    double lost_ms, level_ms; /* level_ms: of one level on the device */
+    bool on_device;
+    unsigned begun, trials;   /* searches on the device since the last trial on the host; trials that confirmed it */
+    unsigned trial;           /* pushes that the trial may still last; 0: there is none */
+} searches;
+
+static searches kinds[64];
+static tsr_history history = TSR_HISTORY(kinds);
+
+uint64_t tsr_frontier_kind(double entries, double rows_and_columns, double vectors)
+{
+    return tsr_history_key((uint64_t[]){(uint64_t)entries, (uint64_t)rows_and_columns, (uint64_t)vectors}, 3);
+}
+
+static bool is_there(const searches *s)
+{
+    return s->on_device && s->trial == 0;
+}
+
+/* On the host a trial has lost time, or has not. */
+static void end_trial(searches *s)
+{
+    s->trial = 0;
+    s->on_device = s->lost_ms > 0;
+    s->trials += s->trials < TSR_FRONTIER_DOUBLINGS;
+    if (!s->on_device)
+        s->lost_ms = s->trials = 0;
+}
+
+static void move(searches *s)
+{
+    s->on_device = true;
+    s->begun = 0;
+}
+
+static void lose(searches *s, double ms)
+{
+    const bool tried = s->trial > 0;
+    s->lost_ms = tried ? s->lost_ms + ms : fmax(s->lost_ms + ms, 0);
+    if (!tried && !s->on_device && s->lost_ms >= TSR_FRONTIER_RISK * s->level_ms)
+        move(s);
+}
+
+void tsr_frontier_pushed(uint64_t kind, double ms, double device_ms)
+{
+    TSR_HISTORY_LOCK(&history);
+    searches *s = tsr_history_entry(&history, kind);
+    s->level_ms = TSR_FRONTIER_LEVEL * device_ms;
+    lose(s, ms - s->level_ms);
+    if (s->trial > 0 && --s->trial == 0)
+        end_trial(s);
+}
+
+void tsr_frontier_uploaded(uint64_t kind, double ms)
+{
+    TSR_HISTORY_LOCK(&history);
+    searches *s = tsr_history_find(&history, kind);
+    if (!s || is_there(s))
+        return;
+    lose(s, ms);
+    if (s->trial > 0)
+        end_trial(s);
+}
+
+bool tsr_frontier_on_device(uint64_t kind)
+{
+    TSR_HISTORY_LOCK(&history);
+    const searches *s = tsr_history_find(&history, kind);
+    return s && is_there(s);
+}
+
+void tsr_frontier_begins(uint64_t kind)
+{
+    TSR_HISTORY_LOCK(&history);
+    searches *s = tsr_history_find(&history, kind);
+    if (!s || !is_there(s) || ++s->begun < (unsigned)TSR_FRONTIER_PAUSE << s->trials)
+        return;
+    s->begun = 0;
+    s->lost_ms = 0;
+    s->trial = TSR_FRONTIER_TRIAL;
+}
+
+void tsr_frontier_forget(void)
+{
+    tsr_history_forget(&history);
+}
