@@ -7,6 +7,9 @@
 
 #include "backends/cuda/transfer/host_copy.h"
 
+/* So little is not worth a second thread. */
+enum { ALONE = 1 << 20 };
+
 typedef struct fetch_job {
     tsr_cuda_context *on;
     const char *device;
@@ -63,11 +66,18 @@ static void fetch_chunks(fetch_job *j, const tsr_cuda_chunk pair[2])
     tsr_cuda_leave(before);
 }
 
+/* Emptying a chunk takes a thread longer than its way across the bus: what is no more than a few chunks is shared out among all threads. */
+static int64_t elements_of_piece(int64_t count, size_t size, int nthreads)
+{
+    const bool alone = count <= ALONE / (int64_t)size;
+    return alone ? tsr_cuda_chunk_elements(size) : tsr_cuda_piece_elements(count, size, nthreads);
+}
+
 tsr_status tsr_cuda_fetch(const void *device, int64_t count, size_t size, tsr_cuda_take take, void *target, int nthreads,
                           int64_t *total, int64_t *moved)
 {
     fetch_job j = {.on = tsr_cuda, .device = device, .count = count, .size = size, .take = take, .target = target};
-    j.chunk = tsr_cuda_chunk_elements(size);
+    j.chunk = elements_of_piece(count, size, nthreads);
     j.nchunks = (count + j.chunk - 1) / j.chunk;
     int pairs = tsr_cuda_need_pairs(j.nchunks < nthreads ? j.nchunks : nthreads);
     tsr_status status = pairs < 0 ? (tsr_status)pairs : tsr_cuda_after(tsr_cuda->down, tsr_cuda->compute);
