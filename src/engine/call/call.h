@@ -76,6 +76,7 @@ typedef struct tsr_decision {
     uint64_t forwarded;         /* the same of one whose operands are downloaded for it */
     double observed_ms;         /* predicted for a GPU that has the operands already; >= 0: the time of the forwarded call is wanted */
     double move_ms;             /* … and what it takes to upload A */
+    double started_ms;          /* what a GPU would take that does not run yet */
     double expected_ms;         /* what was expected of it when a GPU that does not run was thought of, or of that, if it is more; 0: it was not */
     bool build_a;               /* build (or use) the representation below */
     tsr_rep_key a_key;          /* of the matrix in the record, not of its transpose */

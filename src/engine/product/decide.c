@@ -12,6 +12,7 @@
 #include "src/engine/call/start.h"
 #include "src/engine/product/operands.h"
 #include "src/policy/history/frontier_history.h"
+#include "src/policy/history/start_history.h"
 #include "src/policy/history/stay_history.h"
 #include "src/policy/history/timing_history.h"
 #include "src/policy/price/gpu_price.h"
@@ -175,7 +176,8 @@ static double started_ms(const tsr_call *call, const tsr_features *f)
 
 static bool start_pays(const tsr_call *call, const tsr_features *f, double base)
 {
-    return tsr_engine_starts_gpu(base - started_ms(call, f), call->expected_calls);
+    const double there = started_ms(call, f);
+    return tsr_engine_starts_gpu(tsr_start_gains(base, there) ? base - there : 0, call->expected_calls);
 }
 
 /* Left to the host it is timed there, and that counts. */
@@ -251,7 +253,7 @@ static void consider_gpu(const tsr_call *call, const tsr_features *f, tsr_decisi
 {
     double cpu_ms = d->predicted_ms, base = without_gpu(call, f, d);
     if (tsr_config_get()->mode == TSR_MODE_AUTO && tsr_backend_gpu_unasked())
-        d->expected_ms = fmax(base, started_ms(call, f));
+        d->expected_ms = fmax(base, d->started_ms = started_ms(call, f));
     const tsr_backend *gpu = wants_gpu(call, f, base) ? gpu_that_takes(call) : NULL;
     if (!gpu)
         return;
@@ -458,7 +460,7 @@ static void follow_times(const tsr_call *call, const tsr_features *f, double cpu
 void tsr_engine_learn(const tsr_decision *d, double ms, double busy_ms)
 {
     const tsr_route route = route_of(d);
-    if (d->expected_ms > 0)
+    if (d->expected_ms > 0 && tsr_start_gains(busy_ms, d->started_ms))
         tsr_engine_start_gpu_for(busy_ms - d->expected_ms); /* it has been lost, too */
     tsr_timing_add(d->timing, route, ms, route == TSR_ROUTE_GPU ? ms : busy_ms);
     tsr_timing_judge(d->alike, route, busy_ms, d->forward_ms);

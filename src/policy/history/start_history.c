@@ -7,6 +7,13 @@
 
 #include "src/policy/price/gpu_price.h"
 
+#define CLEARLY 2.0
+
+bool tsr_start_gains(double here_ms, double there_ms)
+{
+    return here_ms >= CLEARLY * there_ms;
+}
+
 /* What must have been lost. */
 static double beside_ms(double run_ms)
 {

@@ -3,6 +3,8 @@
 #ifndef TSR_START_HISTORY_H
 #define TSR_START_HISTORY_H
 
+#include <stdbool.h>
+
 typedef enum tsr_start {
     TSR_START_NOT,
     TSR_START_AHEAD, /* beside the program, which need not wait for it */
@@ -13,5 +15,9 @@ typedef enum tsr_start {
  * when as much has been lost without it (ski-rental); at once by a product that gains as much, or is expected often enough.  A program that
  * has run for run_ms can spare a part of what the start takes from it (TSR_GPU_START_SHARE). */
 tsr_start tsr_start_pays(double gain_ms, double expected_calls, double run_ms);
+
+/* Does a call that takes `here_ms` gain on a GPU for sure?  Where it is less, what is done between such calls loses as much there: of components,
+ * whose matrices are packed anew for each product and are uploaded, nothing is gained as a whole. */
+bool tsr_start_gains(double here_ms, double there_ms);
 
 #endif
