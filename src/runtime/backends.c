@@ -49,6 +49,8 @@ static int local_device(tsr_backend_score_fn score, tsr_backend_options options)
     return count ? rank % count : 0;
 }
 
+static atomic_bool beside; /* the program goes on meanwhile */
+
 static const tsr_backend *ask(void *plugin, const char *path)
 {
     symbol init = {dlsym(plugin, "tsr_backend_init")}, score = {dlsym(plugin, "tsr_backend_score")};
@@ -58,7 +60,8 @@ static const tsr_backend *ask(void *plugin, const char *path)
     }
     const tsr_config *config = tsr_config_get();
     tsr_backend_options options = {.device = config->device, .device_memory = config->device_memory,
-                                         .timed = tsr_trace_wanted(), .model = tsr_model_named()};
+                                         .timed = tsr_trace_wanted(), .beside = atomic_load(&beside),
+                                         .model = tsr_model_named()};
     if (config->device == TSR_DEVICE_LOCAL) {
         options.device = local_device(score.score, options);
     }
@@ -213,6 +216,7 @@ static void call_if_set(void (*function)(void))
 static void *start(void *unused)
 {
     (void)unused;
+    atomic_store(&beside, true);
     tsr_backend_gpu();
     call_if_set(around.after);
     return NULL;

@@ -45,6 +45,8 @@ static void open_once(void)
     void *before = tsr_cuda_current();
     owner = getpid();
     opened = open_device(&first, chosen.device) == TSR_OK;
+    if (opened && chosen.beside)
+        (void)tsr_cuda_need_pairs(tsr_cuda_all.ring); /* 30 to 40 ms of the first upload otherwise */
     tsr_cuda_restore(before);
 }
 
