@@ -7,8 +7,8 @@
 
 #include "backends/cuda/transfer/host_copy.h"
 
-/* So little is not worth a second thread. */
-enum { ALONE = 1 << 20 };
+/* So many chunks at most are waited for as a whole, and half of one is not worth a second thread.  Pieces of a chunk, for as many threads. */
+enum { TOGETHER = 8, PIECES = 16 };
 
 typedef struct fetch_job {
     tsr_cuda_context *on;
@@ -66,30 +66,68 @@ static void fetch_chunks(fetch_job *j, const tsr_cuda_chunk pair[2])
     tsr_cuda_leave(before);
 }
 
-/* Emptying a chunk takes a thread longer than its way across the bus: what is no more than a few chunks is shared out among all threads. */
-static int64_t elements_of_piece(int64_t count, size_t size, int nthreads)
+/* ---- a few chunks ---- */
+
+/* Emptying a chunk takes a thread longer than the bus takes to fill it.  So what fits into a few is brought there by one thread, which asks the driver
+ * and waits once, and is taken out by all. */
+static bool fits_together(const fetch_job *j, int pairs, int nthreads)
 {
-    const bool alone = count <= ALONE / (int64_t)size;
-    return alone ? tsr_cuda_chunk_elements(size) : tsr_cuda_piece_elements(count, size, nthreads);
+    return nthreads > 1 && j->count > j->chunk / 2 && j->nchunks <= TOGETHER && j->nchunks <= 2 * pairs;
+}
+
+static tsr_status bring_all(fetch_job *j)
+{
+    tsr_status status = TSR_OK;
+    for (int64_t chunk = 0; chunk < j->nchunks && status == TSR_OK; chunk++) {
+        const int64_t first = chunk * j->chunk;
+        status = tsr_cuda_to_host(j->on->chunks[chunk].staging, j->device + (size_t)first * j->size, (size_t)(end_of(j, chunk) - first) * j->size,
+                                  j->on->down);
+    }
+    const tsr_status waited = tsr_cuda_wait(j->on->down);
+    return status == TSR_OK ? waited : status;
+}
+
+static tsr_status fetch_together(fetch_job *j, int nthreads)
+{
+    const tsr_status status = bring_all(j);
+    const int64_t per_chunk = (j->chunk + PIECES - 1) / PIECES, pieces = status == TSR_OK ? j->nchunks * PIECES : 0;
+    int64_t total = 0;
+#pragma omp parallel for num_threads(nthreads) reduction(+ : total)
+    for (int64_t piece = 0; piece < pieces; piece++) {
+        const int64_t chunk = piece / PIECES, begin = chunk * j->chunk, end = end_of(j, chunk), first = begin + piece % PIECES * per_chunk;
+        const int64_t last = first + per_chunk < end ? first + per_chunk : end;
+        if (first < last)
+            total += j->take(j->target, (const char *)j->on->chunks[chunk].staging + (size_t)(first - begin) * j->size, first, last);
+    }
+    atomic_store(&j->total, total);
+    return status;
+}
+
+/* ---- any number of them ---- */
+
+static tsr_status fetch_by_chunks(fetch_job *j, int pairs, int nthreads)
+{
+#pragma omp parallel for num_threads(nthreads) schedule(static, 1) if (pairs > 1) /* a smaller team would end threads */
+    for (int pair = 0; pair < pairs; pair++)
+        fetch_chunks(j, &j->on->chunks[2 * pair]);
+    return (tsr_status)atomic_load(&j->status);
 }
 
 tsr_status tsr_cuda_fetch(const void *device, int64_t count, size_t size, tsr_cuda_take take, void *target, int nthreads,
                           int64_t *total, int64_t *moved)
 {
     fetch_job j = {.on = tsr_cuda, .device = device, .count = count, .size = size, .take = take, .target = target};
-    j.chunk = elements_of_piece(count, size, nthreads);
+    j.chunk = tsr_cuda_chunk_elements(size);
     j.nchunks = (count + j.chunk - 1) / j.chunk;
     int pairs = tsr_cuda_need_pairs(j.nchunks < nthreads ? j.nchunks : nthreads);
     tsr_status status = pairs < 0 ? (tsr_status)pairs : tsr_cuda_after(tsr_cuda->down, tsr_cuda->compute);
     if (status != TSR_OK)
         return status;
-#pragma omp parallel for num_threads(nthreads) schedule(static, 1) if (pairs > 1) /* a smaller team would end threads */
-    for (int pair = 0; pair < pairs; pair++)
-        fetch_chunks(&j, &j.on->chunks[2 * pair]);
+    status = fits_together(&j, pairs, nthreads) ? fetch_together(&j, nthreads) : fetch_by_chunks(&j, pairs, nthreads);
     if (total)
         *total += atomic_load(&j.total);
     *moved += count * (int64_t)size;
-    return (tsr_status)atomic_load(&j.status);
+    return status;
 }
 
 /* ---- arrays as they are ---- */
