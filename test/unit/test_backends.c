@@ -410,11 +410,35 @@ static void gpu_starts_when_times_say_so(void)
 /* What a long run does not notice need not be lost first. */
 static void gpu_starts_sooner_in_a_long_run(void)
 {
-    const double short_run = 100, long_run = 2 * TSR_GPU_START_BESIDE_MS / TSR_GPU_START_SHARE;
-    REQUIRE(tsr_start_pays(TSR_GPU_START_LEAST_MS / 2, 0, long_run) == TSR_START_NOT);
+    const double short_run = 100, long_run = 2 * TSR_GPU_START_BESIDE_MS / TSR_GPU_START_GAIN;
     REQUIRE(tsr_start_pays(TSR_GPU_START_LEAST_MS, 0, short_run) == TSR_START_NOT);
     REQUIRE(tsr_start_pays(0, 0, long_run) == TSR_START_NOT);
-    REQUIRE(tsr_start_pays(0.1, 0, long_run) == TSR_START_AHEAD);
+    REQUIRE(tsr_start_pays(TSR_GPU_START_LEAST_MS / 2, 0, long_run) == TSR_START_NOT);
+    REQUIRE(tsr_start_pays(TSR_GPU_START_LEAST_MS / 2, 0, long_run) == TSR_START_AHEAD);
+}
+
+/* Components: .8 of 18 ms might be gained by the one product of a run that is computed by the matrix itself. */
+static void gpu_is_not_started_for_a_small_share(void)
+{
+    for (int k = 0; k < 1000; k++)
+        REQUIRE(tsr_start_pays(.8, 0, 1000 + 18 * k) == TSR_START_NOT);
+}
+
+/* PageRank: 6 of 7 ms in each product, after a second in which its graph was read. */
+static void gpu_is_started_for_a_loop(void)
+{
+    int products = 0;
+    while (tsr_start_pays(6, 0, 1000 + 7 * products) == TSR_START_NOT && products < 100)
+        products++;
+    REQUIRE(products >= 1 && products <= 4);
+}
+
+/* What a device takes more than half as long for is not counted: a product of a matrix that is packed for it alone. */
+static void test_doubtful_gains(void **state)
+{
+    (void)state;
+    assert_true(tsr_start_gains(7, .3) && tsr_start_gains(1.1, .5));
+    assert_false(tsr_start_gains(1.1, .8) || tsr_start_gains(.5, 1));
 }
 
 static void exit_while_it_starts(void)
@@ -448,6 +472,8 @@ static void test_start(void **state)
 {
     (void)state;
     assert_int_equal(with_plugin(plugins[0], gpu_starts_sooner_in_a_long_run).code, 0);
+    assert_int_equal(with_plugin(plugins[0], gpu_is_not_started_for_a_small_share).code, 0);
+    assert_int_equal(with_plugin(plugins[0], gpu_is_started_for_a_loop).code, 0);
     assert_int_equal(with_plugin(plugins[0], gpu_starts_when_it_pays).code, 0);
     assert_int_equal(with_plugin(plugins[0], gpu_starts_when_much_is_expected).code, 0);
     assert_int_equal(with_plugin(plugins[0], gpu_starts_when_time_was_lost).code, 0);
@@ -578,7 +604,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_unusable_here_is_silent),
         cmocka_unit_test(test_not_a_plugin),
         cmocka_unit_test(test_no_plugin_is_silent),
-        cmocka_unit_test(test_start), cmocka_unit_test(test_exit_waits_for_the_start), cmocka_unit_test(test_failing_plugin),
+        cmocka_unit_test(test_doubtful_gains), cmocka_unit_test(test_start), cmocka_unit_test(test_exit_waits_for_the_start),
+        cmocka_unit_test(test_failing_plugin),
         cmocka_unit_test(test_declining_plugin),
         cmocka_unit_test(test_not_in_a_child),
         cmocka_unit_test(test_real_plugin),

@@ -17,20 +17,28 @@ bool tsr_start_gains(double here_ms, double there_ms)
 /* What must have been lost. */
 static double beside_ms(double run_ms)
 {
-    return fmax(TSR_GPU_START_BESIDE_MS - TSR_GPU_START_SHARE * run_ms, TSR_GPU_START_LEAST_MS);
+    return fmax(TSR_GPU_START_BESIDE_MS - TSR_GPU_START_GAIN * run_ms, TSR_GPU_START_LEAST_MS);
+}
+
+/* What was lost, less a share of the time since the last call. */
+static double left_ms(double lost, double passed_ms)
+{
+    return fmax(lost - TSR_GPU_START_GAIN * fmax(passed_ms, 0), 0);
 }
 
 tsr_start tsr_start_pays(double gain_ms, double expected_calls, double run_ms)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static double lost;
+    static double lost, last_ms;
+    static int calls;
     if (gain_ms <= 0)
         return TSR_START_NOT;
     if (gain_ms >= TSR_GPU_START_MS || (expected_calls > 0 && tsr_worth_building(TSR_GPU_START_MS, 0, gain_ms, expected_calls)))
         return TSR_START_NOW;
     pthread_mutex_lock(&lock);
-    lost += gain_ms;
-    const bool ahead = lost >= beside_ms(run_ms);
+    lost = left_ms(lost, run_ms - last_ms) + gain_ms;
+    last_ms = run_ms;
+    const bool ahead = ++calls > 1 && lost >= beside_ms(run_ms);
     pthread_mutex_unlock(&lock);
     return ahead ? TSR_START_AHEAD : TSR_START_NOT;
 }

@@ -12,8 +12,8 @@ typedef enum tsr_start {
 } tsr_start;
 
 /* A product would gain so many ms on a GPU that runs.  To start it costs as much as many products gain.  It is started beside the program
- * when as much has been lost without it (ski-rental); at once by a product that gains as much, or is expected often enough.  A program that
- * has run for run_ms can spare a part of what the start takes from it (TSR_GPU_START_SHARE). */
+ * when enough has been lost without it, less a tenth of the time that has passed meanwhile; at once by a product that gains as much as a start takes, or is
+ * expected often enough.  How much is enough depends on how long the program has run (TSR_GPU_START_GAIN). */
 tsr_start tsr_start_pays(double gain_ms, double expected_calls, double run_ms);
 
 /* Does a call that takes `here_ms` gain on a GPU for sure?  Where it is less, what is done between such calls loses as much there: of components,

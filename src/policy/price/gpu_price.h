@@ -11,12 +11,13 @@
 /* Once per process: the driver is loaded, the device opened, staging memory made. */
 #define TSR_GPU_START_MS 250.0
 
-/* Beside the program: what that takes from it, whose pages wait for the driver's, and its end, which comes later (H200, 16 threads: a process
- * of .4 s takes .5). */
+/* Beside the program that takes 100 ms from it: 10 or so for pages that wait for the driver's, and 90 at its end (H200: a process that sleeps for a
+ * second takes .09 more). */
 #define TSR_GPU_START_BESIDE_MS 100.0
-/* Of the time that a program has run already: nobody notices that much.  Something must have been lost in any case. */
-#define TSR_GPU_START_SHARE 0.03
-#define TSR_GPU_START_LEAST_MS 4.0
+/* Calls that gain less than this share of the time that passes do not count.  A program that has run for a while is expected to run for as long
+ * again, and will gain as much of it: so much less must have been lost, but something in any case, and by more than one call. */
+#define TSR_GPU_START_GAIN 0.1
+#define TSR_GPU_START_LEAST_MS 12.0
 
 double tsr_predict_gpu_ms(const tsr_features *f);      /* B and C across PCIe, and A unless a_on_device */
 double tsr_predict_download_ms(const tsr_features *f); /* B, which only the GPU has, is downloaded for another route */
