@@ -112,6 +112,10 @@ static tsr_status count(pushing *s)
 static tsr_status list(pushing *s)
 {
     bool bounded = false;
+    if (s->once && s->a->csr.single) { /* no list is needed, and no count is waited for */
+        s->most = 1;
+        return TSR_OK;
+    }
     tsr_status status = bound(s, &bounded);
     if (status == TSR_OK)
         status = allocate(s);

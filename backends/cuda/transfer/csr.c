@@ -109,7 +109,8 @@ static tsr_status upload_narrow_offsets(tsr_cuda_csr *csr, uint32_t *narrow, con
 static tsr_status upload_offsets(tsr_cuda_csr *csr, const tsr_view *v, int nthreads, int64_t *moved)
 {
     const int64_t count = csr->nrows + 1;
-    if (!v->h && v->nvals == csr->nrows && tsr_cuda_counts_up(tsr_offsets_of(v), v->nvals, nthreads))
+    csr->single = !v->h && v->nvals == csr->nrows && tsr_cuda_counts_up(tsr_offsets_of(v), v->nvals, nthreads);
+    if (csr->single)
         return tsr_cuda_number_offsets(csr->p, count, tsr_cuda->compute);
     uint32_t *narrow = new_narrow(count, v->nvals);
     if (!narrow)

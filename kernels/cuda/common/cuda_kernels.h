@@ -112,6 +112,7 @@ typedef struct tsr_cuda_csr {
     uint32_t *i; /* [nvals], ascending in a row */
     void *x;     /* [nvals] of the semiring's type (16-bit numbers: of `number`); NULL: every value is iso, or values are not read */
     tsr_cuda_csr_list spmm, spmv;
+    bool single;    /* one entry in each row: p counts up; false: nobody knows */
     int64_t filled; /* rows with entries */
     uint32_t *rows; /* [nrows] numbers of these, ascending, then of the others */
     void *ends;     /* SpMV: which entries end a row */

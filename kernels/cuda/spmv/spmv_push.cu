@@ -1,7 +1,7 @@
 // SpMV from a frontier: columns of A are walked where u has entries.
 //
 // The entries of u become a list of pieces of at most 256 entries of a column, in no order.  A warp walks a piece; products join in w by
-// atomic operations, where the order does not matter.  Floating-point numbers are compared as integers in the same order, in which NaN
+// atomic operations, where the order does not matter.  Of a matrix with short columns only, threads walk whole columns, without a list.  Floating-point numbers are compared as integers in the same order, in which NaN
 // stands last (MIN) or first (MAX), so that it loses.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/spmv/spmv_push.h"
@@ -18,6 +18,8 @@ struct push_piece {
 struct push_args {
     const push_piece *pieces;
     const tsr_cuda_push_work *work;
+    const int8_t *u_present;
+    int64_t columns;
     const int64_t *p;
     const uint32_t *i;
     const void *x, *u;
@@ -134,6 +136,26 @@ template <class T> __global__ void __launch_bounds__(threads) begin_push(const _
     }
 }
 
+template <class T> __global__ void __launch_bounds__(threads) push_columns(const __grid_constant__ push_args q)
+{
+    using P = any_semiring<T>;
+    using element = typename P::element;
+    const element *x = static_cast<const element *>(q.x), *u = static_cast<const element *>(q.u);
+    T *w = static_cast<T *>(q.w), iso = T(0);
+    memcpy(static_cast<void *>(&iso), &q.iso, sizeof iso);
+    for (int64_t column = int64_t(blockIdx.x) * threads + threadIdx.x; column < q.columns; column += int64_t(gridDim.x) * threads) {
+        if (q.u_present && !q.u_present[column])
+            continue;
+        T b = q.reads_b ? T(P::widen(u[column])) : T(0);
+        for (int64_t e = q.p[column]; e < q.p[column + 1]; e++) {
+            uint32_t row = load_once(q.i + e);
+            T a = q.reads_a ? T(P::widen(load_once(x + e))) : iso;
+            join<T>(w + row, q.ops.add, P::multiply(q.ops.mul, a, b));
+            q.present[row] = 1;
+        }
+    }
+}
+
 template <class T> __global__ void __launch_bounds__(threads) push_pieces(const __grid_constant__ push_args q)
 {
     using P = any_semiring<T>;
@@ -184,7 +206,11 @@ template <class T> tsr_status launch(const push_args &q, uint64_t most, const ts
         if (orders)
             TSR_LAUNCH(begin_push<T>, of_rows, threads, 0, stream, q);
     }
-    TSR_LAUNCH(push_pieces<T>, of_pieces, threads, 0, stream, q);
+    if (q.pieces) {
+        TSR_LAUNCH(push_pieces<T>, of_pieces, threads, 0, stream, q);
+    } else {
+        TSR_LAUNCH(push_columns<T>, at_most((uint64_t(q.columns) + threads - 1) / threads, device), threads, 0, stream, q);
+    }
     if constexpr (joins<T>) {
         if (orders)
             TSR_LAUNCH(end_push<T>, of_rows, threads, 0, stream, q);
@@ -223,6 +249,8 @@ extern "C" tsr_status tsr_cuda_push_run(const tsr_cuda_push *push, const void *p
     push_args q = {};
     q.pieces = static_cast<const push_piece *>(pieces);
     q.work = work;
+    q.u_present = push->u_present;
+    q.columns = a->nrows;
     q.p = a->p;
     q.i = a->i;
     q.x = a->x;

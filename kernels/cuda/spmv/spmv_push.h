@@ -48,7 +48,8 @@ tsr_status tsr_cuda_push_list(tsr_cuda_push_work *work, void *pieces, const tsr_
 /* A column of so many entries has this many pieces. */
 uint64_t tsr_cuda_push_pieces(uint64_t entries);
 
-/* work: as counted, on the device; most: pieces, at most, 0 if there is none.  TSR_DECLINED: not a semiring of these. */
+/* work: as counted, on the device; most: pieces, at most, 0 if there is none.  pieces and work NULL: a thread walks a whole column, which is to have few
+ * entries; most: any number but 0.  TSR_DECLINED: not a semiring of these. */
 tsr_status tsr_cuda_push_run(const tsr_cuda_push *push, const void *pieces, const tsr_cuda_push_work *work, uint64_t most);
 
 #ifdef __cplusplus
