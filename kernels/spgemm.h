@@ -97,6 +97,10 @@ tsr_status tsr_ref_spgemm_exact(const tsr_spgemm *product, const tsr_spgemm_c *c
 /* For ANY: are these the entries of C (in any order), each with the value of one of its products?  false also when out of memory. */
 bool tsr_ref_spgemm_matches_any(const tsr_spgemm *product, const tsr_spgemm_c *c, int64_t nvec);
 
+/* How many products each entry of C has, by tiles of bits as kernels/cuda/spgemm/spgemm_tiles.cu: A and B by row, without a mask.  p: [m + 1]; i and
+ * count NULL: only p.  Of the operands the patterns are looked at; indices need not ascend. */
+tsr_status tsr_ref_spgemm_tiles(const tsr_spgemm *product, int64_t *p, uint32_t *i, uint32_t *count);
+
 /* Memory that the kernel writes C's entries into: as realloc and free, on any thread. */
 typedef struct tsr_spgemm_memory {
     void *(*resize)(const void *context, void *block, size_t bytes);

@@ -17,7 +17,7 @@ bool tsr_backend_kernel(int k, tsr_kernel_row *row)
         const tsr_kernel_row *rows;
         int count;
     } rooms[] = {{&tsr_cuda_push_kernel, 1}, {tsr_cuda_masked_kernels, TSR_CUDA_MASKED_KERNELS}, {tsr_cuda_sddmm_kernels, TSR_CUDA_SDDMM_KERNELS},
-                 {tsr_cuda_attention_kernels, TSR_CUDA_ATTENTION_KERNELS}, {&tsr_cuda_spgemm_kernel, 1}, {tsr_cuda_array_kernels, TSR_CUDA_ARRAY_KERNELS},
+                 {tsr_cuda_attention_kernels, TSR_CUDA_ATTENTION_KERNELS}, {tsr_cuda_spgemm_kernels, TSR_CUDA_SPGEMM_KERNELS}, {tsr_cuda_array_kernels, TSR_CUDA_ARRAY_KERNELS},
                  {tsr_cuda_compressed_kernels, TSR_CUDA_COMPRESSED_KERNELS}};
     if (k < TSR_FORMS) {
         *row = tsr_cuda_spmm_row(k);

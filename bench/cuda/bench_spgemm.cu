@@ -2,12 +2,13 @@
 // `bench/record.py header spgemm_gpu/1 bench_spgemm …` began.
 //
 //   bench_spgemm [--product all|name,…] [--file x.mtx[.gz]]… [--type fp64,fp32,pair] [--peers none|ALG1,ALG2,ALG3,reuse] [--memory share]
-//                [--budget ms] [--json FILE]
+//                [--tiles price,never,always] [--budget ms] [--json FILE]
 //
 // ms: median of whole calls, wall clock to the end of the last kernel, operands on the device, memory from a pool that keeps what is freed.
 // numeric_ms: other values in a known pattern, the places of products kept (keep_ms, keep_bytes) where that is not declined; without_ms: not
 // kept.  peak: bytes beside the operands, C included.  pair: plus_pair of 32-bit integers.  memory: give
-// our kernel this share of C's bytes for what it stores beside C.  right: rows have the columns of a product formed bit by bit, and their
+// our kernel this share of C's bytes for what it stores beside C.  tiles: of bits on Tensor Cores, for pair, where they are expected to pay, nowhere, or
+// wherever they fit: "ours", "rows", "tiles".  right: rows have the columns of a product formed bit by bit, and their
 // weighted sums are those of A (B v).
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
@@ -28,7 +29,7 @@ namespace {
 constexpr int threads = 256;
 
 struct Options {
-    std::vector<std::string> products, files, types = {"fp64", "fp32", "pair"}, peers = {"ALG1", "ALG2", "ALG3", "reuse"};
+    std::vector<std::string> products, files, types = {"fp64", "fp32", "pair"}, peers = {"ALG1", "ALG2", "ALG3", "reuse"}, tiles = {"price"};
     double budget_ms = 150, share = 0;
     FILE *json = stdout;
 };
@@ -223,9 +224,11 @@ struct Bench {
         std::fflush(options.json);
     }
 
-    uint64_t ours()
+    /* tiles: "price", "never", "always" */
+    uint64_t ours(const std::string &tiles)
     {
         empty_pool();
+        tsr_cuda_spgemm_tiles = tiles == "never" ? -1 : tiles == "always";
         tsr_cuda_csr x = a->with(type), y = b->with(type), c = {};
         tsr_cuda_spgemm q = {};
         q.semiring = type == "fp64" ? tsr_semiring{TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES} : type == "fp32" ? tsr_semiring{TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}
@@ -263,7 +266,7 @@ struct Bench {
         }
         if (c.p)
             drop();
-        report("ours", ms, numeric, size.products, size.nvals, size.most_bytes + size_t(size.nvals) * entry + size_t(x.nrows + 1) * 8, right,
+        report(tiles == "never" ? "rows" : tiles == "always" ? "tiles" : "ours", ms, numeric, size.products, size.nvals, size.most_bytes + size_t(size.nvals) * entry + size_t(x.nrows + 1) * 8, right,
                kept);
         return size.products;
     }
@@ -316,7 +319,10 @@ void measure(const Options &options, const tsr_cuda_device &device, Product prod
         bench.expect();
         for (const std::string &type : options.types) {
             bench.type = type;
-            uint64_t products = bench.ours();
+            uint64_t products = 0;
+            for (const std::string &tiles : options.tiles)
+                if (type == "pair" || tiles == options.tiles[0])
+                    products = bench.ours(tiles);
             if (type != "pair")
                 bench.peers(products);
         }
@@ -334,6 +340,7 @@ Options parse(int argc, char **argv)
     o.files = given.all("--file");
     given.take("--type", &o.types);
     given.take("--peers", &o.peers);
+    given.take("--tiles", &o.tiles);
     given.take("--memory", &o.share);
     given.take("--budget", &o.budget_ms);
     given.take("--json", &o.json);

@@ -111,7 +111,7 @@ static void report(const tsr_call *call, double ms)
     const tsr_decision *d = &call->decision;
     char pattern[160];
     call->operation->describe(pattern, sizeof pattern, call);
-    tsr_engine_report(d->backend, call->operation->kernel,
+    tsr_engine_report(d->backend, call->remote.kernel ? call->remote.kernel : call->operation->kernel,
                       (tsr_trace_record){.call = call->given.name, .pattern = pattern, .reason = *d->reason ? d->reason : NULL,
                                          .measured_ms = ms, .other_ms = call->other_ms, .bytes_moved = call->moved + call->update.moved});
 }

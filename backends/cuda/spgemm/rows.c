@@ -45,8 +45,10 @@ static tsr_status count(tsr_cuda_spgemm_work **work, size_t *taken, tsr_cuda_row
     const tsr_status status = tsr_cuda_spgemm_count(work, &size, q);
     *taken = status == TSR_OK && size.most_bytes < q->memory ? size.most_bytes : status == TSR_OK ? q->memory : 0;
     tsr_cuda_unreserve(q->memory - *taken);
-    if (status == TSR_OK)
+    if (status == TSR_OK) {
         rows->nvals = size.nvals;
+        rows->tiles = size.tiles;
+    }
     return status;
 }
 

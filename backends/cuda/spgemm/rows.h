@@ -12,6 +12,7 @@ typedef struct tsr_cuda_rows {
     tsr_cuda_csr csr;    /* theirs; p NULL: they are not there */
     size_t bytes;        /* reserved for it */
     size_t value_size;   /* 0: no values */
+    bool tiles;          /* they were computed by tiles of bits */
     bool comes_again;    /* other values may: what helps then is kept */
     tsr_cuda_spgemm_work *work; /* NULL: it is not */
     size_t work_bytes;   /* reserved for it */

@@ -15,7 +15,9 @@
 
 enum { A, B, MASK, OPERANDS, FIRST_PORTIONS = 8 };
 
-const tsr_kernel_row tsr_cuda_spgemm_kernel = {"spgemm", "spgemm", "spgemm", "any type and semiring; A and B sparse, any mask", true};
+const tsr_kernel_row tsr_cuda_spgemm_kernels[TSR_CUDA_SPGEMM_KERNELS] = {
+    {"spgemm", "spgemm", "spgemm", "any type and semiring; A and B sparse, any mask", true},
+    {"spgemm", "spgemm-tiles", "spgemm-tiles", "counts where C is dense in blocks; one-bit Tensor Cores, no mask", true}};
 
 typedef struct sparse_product {
     tsr_cuda_contents contents;
@@ -259,6 +261,11 @@ static void free_product(void *contents)
 
 /* ---- what the engine calls ---- */
 
+static const char *kernel_of(const sparse_product *s)
+{
+    return tsr_cuda_spgemm_kernels[s->c.tiles].trace;
+}
+
 /* Of a sparse mask of one value that is false nothing is left.  A dense one must be held as C is, and on the host. */
 static bool mask_fits(const tsr_product *p)
 {
@@ -319,7 +326,7 @@ static tsr_status multiply(void **c, const tsr_product *product, tsr_sparse_resu
     s->contents.dead.device = device;
     const tsr_status status = tsr_cuda_alone_on(device, run_multiply, &(multiplying){s, result, c});
     result->nvals = s->c.nvals;
-    result->kernel = tsr_cuda_spgemm_kernel.trace;
+    result->kernel = kernel_of(s);
     if (status == TSR_OK && !result->compressed)
         *c = s;
     else
@@ -343,7 +350,7 @@ static tsr_status again(void *c, const tsr_product *product, tsr_sparse_result *
 {
     sparse_product *s = c;
     result->nvals = s->c.nvals;
-    result->kernel = tsr_cuda_spgemm_kernel.trace;
+    result->kernel = kernel_of(s);
     tsr_cuda_context *device = s->contents.dead.device;
     if (!tsr_cuda_alive() || device != tsr_cuda_device_numbered(result->device))
         return TSR_DECLINED;

@@ -7,7 +7,9 @@
 #include "tessera/kernel_row.h"
 
 extern const tsr_backend_sparse tsr_cuda_sparse_products;
-extern const tsr_kernel_row tsr_cuda_spgemm_kernel;
+
+enum { TSR_CUDA_SPGEMM_KERNELS = 2 };
+extern const tsr_kernel_row tsr_cuda_spgemm_kernels[TSR_CUDA_SPGEMM_KERNELS];
 
 /* Do the slots have both operands? */
 bool tsr_cuda_sparse_product_held(const tsr_product *product);

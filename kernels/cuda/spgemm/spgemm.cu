@@ -282,6 +282,7 @@ struct tsr_cuda_spgemm_work {
     spgemm_places places; /* code NULL: not kept */
     spgemm_places_memory places_memory;
     void *parts_memory;
+    spgemm_tiles tiles;   /* bits NULL: computed row by row */
 };
 
 namespace {
@@ -349,11 +350,9 @@ class Counter {
         if (status == TSR_OK)
             status = analyse();
         if (status == TSR_OK)
-            status = divide();
-        if (status == TSR_OK)
-            status = get_store();
-        if (status == TSR_OK)
-            status = compute(SPGEMM_STORE, 1);
+            status = by_tiles();
+        if (status == TSR_DECLINED)
+            status = by_rows();
         if (status == TSR_OK)
             status = find_offsets();
         return status;
@@ -424,6 +423,24 @@ class Counter {
         TSR_LAUNCH(list_rows, blocks_for((uint64_t(w->m) + 3) / 4), unsigned(threads), 0, stream, bin, w->m, w->device_totals, w->list);
         status = launch_status();
         return status == TSR_OK ? read_totals() : status;
+    }
+
+    tsr_status by_rows()
+    {
+        tsr_status status = divide();
+        if (status == TSR_OK)
+            status = get_store();
+        return status == TSR_OK ? compute(SPGEMM_STORE, 1) : status;
+    }
+
+    /* They take no more than results before they are in C would. */
+    tsr_status by_tiles()
+    {
+        if (!spgemm_tiles_fit(q))
+            return TSR_DECLINED;
+        const tsr_spgemm_tile_counts known = { double(w->totals.products), double(bound()), double(q->a->nvals) + double(q->b->nvals), 0, 0, 0 };
+        const size_t usual = size_t(bound()) * entry_bytes() + tiles_least, room = q->memory > w->row_bytes ? q->memory - w->row_bytes : 0;
+        return spgemm_tiles_count(&w->tiles, q, known, w->p, q->memory && room < usual ? room : usual);
     }
 
     tsr_status divide()
@@ -542,6 +559,7 @@ class Counter {
     }
 
     static constexpr uint32_t sample_stride = 32;
+    static constexpr size_t tiles_least = size_t(16) << 20; /* bytes that tiles may take wherever there is room */
     static constexpr size_t sample_least = size_t(96) << 20; /* bytes of results above which rows are sampled */
     tsr_cuda_spgemm_work *w;
     const tsr_cuda_spgemm *q;
@@ -670,7 +688,7 @@ tsr_status tsr_cuda_spgemm_count(tsr_cuda_spgemm_work **work, tsr_cuda_spgemm_si
     }
     size_t entry = 4 + value_size(product);
     if (size)
-        *size = { made->nvals, made->totals.products, made->row_bytes + size_t(made->capacity) * entry };
+        *size = { made->nvals, made->totals.products, made->row_bytes + made->tiles.bytes + size_t(made->capacity) * entry, made->tiles.bits != nullptr };
     *work = made;
     return TSR_OK;
 }
@@ -678,11 +696,16 @@ tsr_status tsr_cuda_spgemm_count(tsr_cuda_spgemm_work **work, tsr_cuda_spgemm_si
 tsr_status tsr_cuda_spgemm_fill(tsr_cuda_spgemm_work *work, const tsr_cuda_spgemm *product, tsr_cuda_csr *c, bool again)
 {
     Filler filler(work, product, c);
+    const bool by_tiles = work->tiles.bits && spgemm_tiles_fit(product);
+    if (again && (product->pattern || by_tiles))
+        return product->pattern ? TSR_OK : spgemm_tiles_fill(&work->tiles, product, c);
     if (again)
-        return product->pattern ? TSR_OK : work->places.code ? filler.sum_places() : filler.compute(true);
+        return work->places.code ? filler.sum_places() : filler.compute(true);
     void *stream = product->stream;
     tsr_status status = cudaMemcpyAsync(c->p, work->p, size_t(work->m + 1) * sizeof *c->p, cudaMemcpyDeviceToDevice,
                                         static_cast<cudaStream_t>(stream)) == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+    if (status == TSR_OK && work->tiles.bits)
+        return spgemm_tiles_fill(&work->tiles, product, c);
     if (status == TSR_OK && work->stored_i)
         status = filler.copy();
     if (status == TSR_OK && work->totals.deferred)
@@ -691,12 +714,12 @@ tsr_status tsr_cuda_spgemm_fill(tsr_cuda_spgemm_work *work, const tsr_cuda_spgem
     return status;
 }
 
-/* Are places kept?  Where columns have many products, what adds them up column by column is faster. */
+/* Are places kept?  Where columns have many products, what adds them up column by column is faster; tiles need none. */
 static bool are_worth_it(const tsr_cuda_spgemm_work *work, const tsr_cuda_spgemm *product)
 {
     constexpr uint64_t many = 12;
     bool numbers_fit = product->b->nvals <= int64_t(UINT32_MAX) && product->a->nvals <= int64_t(UINT32_MAX) && work->totals.products < UINT32_MAX;
-    return numbers_fit && work->nvals > 0 && work->totals.products < many * uint64_t(work->nvals);
+    return !work->tiles.bits && numbers_fit && work->nvals > 0 && work->totals.products < many * uint64_t(work->nvals);
 }
 
 tsr_status tsr_cuda_spgemm_keep(tsr_cuda_spgemm_work *work, size_t *bytes, const tsr_cuda_spgemm *product, const tsr_cuda_csr *c,
@@ -733,6 +756,7 @@ void tsr_cuda_spgemm_free(tsr_cuda_spgemm_work *work, void *stream)
         return;
     free_stored(work, stream);
     free_places(work, stream);
+    spgemm_tiles_free(&work->tiles, stream);
     tsr_cuda_free(work->parts_memory, stream);
     tsr_cuda_free(work->rows_memory, stream);
     delete work;

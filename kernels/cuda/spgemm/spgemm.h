@@ -37,11 +37,15 @@ typedef struct tsr_cuda_spgemm_size {
     int64_t nvals;
     uint64_t products; /* pairs A(i,k), B(k,j) */
     size_t most_bytes; /* taken at one time beside operands and C, by count and the first fill */
+    bool tiles;        /* computed by tiles of bits on Tensor Cores */
 } tsr_cuda_spgemm_size;
 
 /* 1 and 0; others in tests, where few entries go the ways of more than 2^32: C may have so many times as many entries as it can have, and stored results
  * are counted from stored_before on. */
 extern uint64_t tsr_cuda_spgemm_bound_times, tsr_cuda_spgemm_stored_before;
+
+/* 0: tiles of bits where they are expected to pay.  In tests and measurements 1: wherever they fit, -1: nowhere. */
+extern int tsr_cuda_spgemm_tiles;
 
 /* What is known about one product; the arrays of A and B must stay. */
 typedef struct tsr_cuda_spgemm_work tsr_cuda_spgemm_work;

@@ -177,6 +177,7 @@ typedef struct tsr_remote {
     tsr_device_array *array; /* the result of operations other than products */
     bool may_stay;  /* a backend may leave it where it is computed … */
     void *stays;    /* … and has */
+    const char *kernel; /* that computed it, for the trace; NULL: the operation's */
     uint64_t total; /* the sum of its entries */
     bool may_keep;  /* a dense result is downloaded, a copy may stay */
     bool compressed; /* a sparse one stays, as compressed contents */

@@ -248,6 +248,7 @@ static tsr_status try_device(tsr_call *call, bool all, bool *kept)
     if (status == TSR_OK)
         status = make_on_device(call, &c, &ready, &result);
     call->moved = result.bytes_moved;
+    call->remote.kernel = result.kernel;
     call->remote.compressed = may_be_left(call, result.nvals);
     if (status == TSR_OK && call->remote.compressed) {
         status = leave(call, c);
@@ -287,6 +288,7 @@ static tsr_status run(tsr_call *call)
         snprintf(d->reason, sizeof d->reason, "the GPU did not");
     d->backend = tsr_backend_cpu();
     call->moved = 0;
+    call->remote.kernel = NULL;
     status = multiply_here(call);
     if (status != TSR_OK)
         tsr_arrays_free(&call->arrays);
@@ -344,7 +346,7 @@ static tsr_status deliver(const tsr_backend *device, void *held, const tsr_spgem
 }
 
 static tsr_status multiply_into(const tsr_backend *device, const tsr_spgemm *s, const tsr_spgemm_size *size, const target *t, void **kept,
-                                int64_t *moved)
+                                int64_t *moved, const char **kernel)
 {
     const tsr_product turned = tsr_sparse_product_on_device(s);
     tsr_sparse_result result = {.pattern = s->pattern, .comes_again = kept};
@@ -361,6 +363,7 @@ static tsr_status multiply_into(const tsr_backend *device, const tsr_spgemm *s, 
     if (status != TSR_OK)
         return status;
     *moved = result.bytes_moved;
+    *kernel = result.kernel;
     status = result.nvals == size->nvals ? deliver(device, held, size, t, turned.nthreads, moved) : TSR_DECLINED;
     if (kept && status == TSR_OK)
         *kept = held;
@@ -374,12 +377,13 @@ static tsr_status multiply_into(const tsr_backend *device, const tsr_spgemm *s, 
 static tsr_status multiply_to(const tsr_backend *device, const tsr_spgemm *s, const tsr_spgemm_size *size, const target *t, void **kept)
 {
     int64_t moved = 0;
+    const char *kernel = "spgemm";
     if (device != tsr_backend_gpu())
         return TSR_DECLINED; /* it has failed since */
     const double start = tsr_engine_clock_ms();
-    const tsr_status status = TSR_ATTEMPT(multiply_into(device, s, size, t, kept, &moved));
+    const tsr_status status = TSR_ATTEMPT(multiply_into(device, s, size, t, kept, &moved, &kernel));
     if (status == TSR_OK && tsr_trace_wanted())
-        tsr_engine_report(device, "spgemm", (tsr_trace_record){.call = "tsr_spgemm_execute", .pattern = "spgemm", .reason = "the plan's choice",
+        tsr_engine_report(device, kernel, (tsr_trace_record){.call = "tsr_spgemm_execute", .pattern = "spgemm", .reason = "the plan's choice",
                                                               .measured_ms = tsr_engine_clock_ms() - start, .bytes_moved = moved});
     return status;
 }

@@ -1,0 +1,607 @@
+// Sparse times sparse where every product is one number: C is that number times counts, and one-bit matrix instructions count, 128 x 128 places at a time.
+//
+// Rows of A, and rows of B', are taken in strips of 128; columns of A in blocks of 256.  Of a strip only the blocks that have an entry are kept, as bits:
+// 128 x 256, 4 KB.  A tile of C is there where its strips have a block in common.  Tiles are computed twice, to count their entries and to write
+// them: so nothing is kept beside C but the bits, and a row's number of entries in each tile.
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/common/arena.cuh"
+#include "kernels/cuda/common/sort.cuh"
+#include "kernels/cuda/spgemm/spgemm.cuh"
+
+#include <cmath>
+
+int tsr_cuda_spgemm_tiles = 0;
+
+namespace {
+
+constexpr int side = TSR_SPGEMM_TILE_SIDE, depth = TSR_SPGEMM_TILE_DEPTH, row_words = depth / 32, tile_words = side * row_words;
+constexpr int threads = 256, warp_rows = 64, warp_cols = 32, row_tiles = warp_rows / 16, col_tiles = warp_cols / 8;
+constexpr int stages = 4;
+constexpr int pitch = side + 4; // of a tile's counts in shared memory
+
+static_assert(threads * 16 == tile_words * 4, "a thread brings 16 bytes of a tile");
+
+// ---- Which blocks a strip has ----
+
+/* One operand in strips: A, or B turned. */
+struct strips_of {
+    const int64_t *p;
+    const uint32_t *i;
+    int64_t rows;
+    bool turned;
+    uint32_t words;       // of 32 blocks, for a strip
+    uint32_t *has;        // [strips * words] bits: which blocks
+    uint32_t *rank;       // … how many the strip has in the words before
+    const int64_t *first; // [strips] tiles of the strips before
+    uint32_t *bits;       // [tiles * tile_words]
+};
+
+struct place_of_entry {
+    uint32_t line, column; // of A, or of B'
+};
+
+__device__ __forceinline__ place_of_entry place_in(const strips_of &s, int64_t row, uint32_t index)
+{
+    return s.turned ? place_of_entry { index, uint32_t(row) } : place_of_entry { uint32_t(row), index };
+}
+
+/* A warp for a row. */
+__global__ void __launch_bounds__(threads) mark_blocks(strips_of s)
+{
+    int64_t row = (blockIdx.x * int64_t(threads) + threadIdx.x) / 32;
+    if (row >= s.rows)
+        return;
+    for (int64_t e = s.p[row] + threadIdx.x % 32, end = s.p[row + 1]; e < end; e += 32) {
+        place_of_entry at = place_in(s, row, __ldg(s.i + e));
+        uint32_t block = at.column / depth, bit = 1u << block % 32;
+        uint32_t *word = s.has + uint64_t(at.line / side) * s.words + block / 32;
+        if (!(__ldcg(word) & bit))
+            atomicOr(word, bit);
+    }
+}
+
+/* A thread for a strip. */
+__global__ void __launch_bounds__(threads) rank_blocks(const uint32_t *has, uint32_t *rank, int64_t *count, uint32_t strips, uint32_t words)
+{
+    uint32_t strip = blockIdx.x * threads + threadIdx.x, sum = 0;
+    if (strip >= strips)
+        return;
+    for (uint64_t w = uint64_t(strip) * words, end = w + words; w < end; w++) {
+        rank[w] = sum;
+        sum += uint32_t(__popc(has[w]));
+    }
+    count[strip] = sum;
+}
+
+/* The same walk when tiles have numbers. */
+__global__ void __launch_bounds__(threads) set_bits(strips_of s)
+{
+    int64_t row = (blockIdx.x * int64_t(threads) + threadIdx.x) / 32;
+    if (row >= s.rows)
+        return;
+    for (int64_t e = s.p[row] + threadIdx.x % 32, end = s.p[row + 1]; e < end; e += 32) {
+        place_of_entry at = place_in(s, row, __ldg(s.i + e));
+        uint32_t strip = at.line / side, block = at.column / depth;
+        uint64_t word = uint64_t(strip) * s.words + block / 32;
+        uint64_t tile = uint64_t(s.first[strip]) + s.rank[word] + uint32_t(__popc(s.has[word] & ((1u << block % 32) - 1)));
+        atomicOr(s.bits + tile * tile_words + at.line % side * row_words + at.column % depth / 32, 1u << at.column % 32);
+    }
+}
+
+// ---- Which tiles C has ----
+
+struct tile_finding {
+    const uint32_t *a_has, *b_has;
+    uint32_t a_strips, b_strips, words;
+    int64_t *count;     // [a_strips] tiles; then, of the strips before
+    uint2 *tiles;       // strip of A, strip of B'
+    unsigned long long *steps;
+};
+
+/* Blocks that both strips have. */
+__device__ __forceinline__ uint32_t common_blocks(const tile_finding &s, uint32_t a, uint32_t b)
+{
+    uint32_t sum = 0;
+    for (uint32_t w = 0; w < s.words; w++)
+        sum += uint32_t(__popc(__ldg(s.a_has + uint64_t(a) * s.words + w) & __ldg(s.b_has + uint64_t(b) * s.words + w)));
+    return sum;
+}
+
+/* A warp for a strip of A. */
+template <bool Listed> __global__ void __launch_bounds__(threads) find_tiles(tile_finding s)
+{
+    uint32_t strip = (blockIdx.x * threads + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    if (strip >= s.a_strips)
+        return;
+    unsigned long long steps = 0;
+    int64_t found = Listed ? s.count[strip] : 0;
+    for (uint32_t base = 0; base < s.b_strips; base += 32) {
+        uint32_t common = base + lane < s.b_strips ? common_blocks(s, strip, base + lane) : 0, voted = __ballot_sync(~0u, common != 0);
+        if (Listed && common)
+            s.tiles[found + __popc(voted & ((1u << lane) - 1))] = { strip, base + lane };
+        found += __popc(voted);
+        steps += common;
+    }
+    if (Listed)
+        return;
+    if (lane == 0)
+        s.count[strip] = found;
+    if (steps)
+        atomicAdd(s.steps, steps);
+}
+
+// ---- Computing a tile ----
+
+struct tile_side {
+    const uint32_t *has, *rank, *bits;
+    const int64_t *first;
+};
+
+struct tile_args {
+    tile_side a, b;
+    uint32_t words;
+    const uint2 *tiles;
+    uint32_t *before; // [tiles * side] entries of a row: in this tile; then, in those before
+    const int64_t *p; // of C
+    uint32_t *i;
+    void *x;          // NULL: no values
+    int64_t m;
+};
+
+/* The blocks that two strips have in common, one after the other. */
+struct tile_walk {
+    const uint32_t *a_has, *b_has, *a_rank, *b_rank;
+    uint64_t a_first, b_first;
+    uint32_t words, next_word = 0, common = 0, a_word = 0, b_word = 0;
+
+    __device__ __forceinline__ tile_walk(const tile_args &q, uint2 tile) : words(q.words)
+    {
+        a_has = q.a.has + uint64_t(tile.x) * words, a_rank = q.a.rank + uint64_t(tile.x) * words;
+        b_has = q.b.has + uint64_t(tile.y) * words, b_rank = q.b.rank + uint64_t(tile.y) * words;
+        a_first = uint64_t(q.a.first[tile.x]), b_first = uint64_t(q.b.first[tile.y]);
+    }
+    /* False: no more. */
+    __device__ __forceinline__ bool next(uint64_t *a, uint64_t *b)
+    {
+        while (!common && next_word < words) {
+            a_word = __ldg(a_has + next_word), b_word = __ldg(b_has + next_word);
+            common = a_word & b_word;
+            next_word++;
+        }
+        if (!common)
+            return false;
+        uint32_t below = (common & (0u - common)) - 1;
+        *a = a_first + __ldg(a_rank + next_word - 1) + uint32_t(__popc(a_word & below));
+        *b = b_first + __ldg(b_rank + next_word - 1) + uint32_t(__popc(b_word & below));
+        common &= common - 1;
+        return true;
+    }
+};
+
+struct tile_stage {
+    uint32_t a[tile_words], b[tile_words];
+};
+
+using tile_counts = int[row_tiles][col_tiles][4];
+
+/* Lane (g, t) has words 2t and 2t + 1 of its rows: any order of the columns will do as long as both sides have it. */
+__device__ __forceinline__ void multiply_block(tile_counts &d, const tile_stage &s)
+{
+    const int lane = int(threadIdx.x % 32), warp = int(threadIdx.x / 32), g = lane / 4, t = lane % 4;
+    const uint32_t *a = s.a + (warp / (side / warp_cols) * warp_rows + g) * row_words + 2 * t;
+    const uint32_t *b = s.b + (warp % (side / warp_cols) * warp_cols + g) * row_words + 2 * t;
+    uint2 x[row_tiles * 2], y[col_tiles];
+#pragma unroll
+    for (int r = 0; r < row_tiles * 2; r++)
+        x[r] = *reinterpret_cast<const uint2 *>(a + 8 * r * row_words);
+#pragma unroll
+    for (int c = 0; c < col_tiles; c++)
+        y[c] = *reinterpret_cast<const uint2 *>(b + 8 * c * row_words);
+#pragma unroll
+    for (int r = 0; r < row_tiles; r++)
+#pragma unroll
+        for (int c = 0; c < col_tiles; c++) {
+            const uint32_t fa[4] = { x[2 * r].x, x[2 * r + 1].x, x[2 * r].y, x[2 * r + 1].y }, fb[2] = { y[c].x, y[c].y };
+            mma_m16n8k256_bits(d[r][c], fa, fb);
+        }
+}
+
+/* Blocks are fetched `stages` - 1 ahead.  All threads are there afterwards. */
+__device__ __forceinline__ void multiply_tile(tile_counts &d, tile_stage *stage, const tile_args &q, uint2 tile)
+{
+    tile_walk walk(q, tile);
+    int fetched = 0;
+    auto fetch = [&] {
+        uint64_t a, b;
+        if (walk.next(&a, &b)) {
+            tile_stage &to = stage[fetched % stages];
+            cp_async<16>(to.a + threadIdx.x * 4, q.a.bits + a * tile_words + threadIdx.x * 4, true);
+            cp_async<16>(to.b + threadIdx.x * 4, q.b.bits + b * tile_words + threadIdx.x * 4, true);
+            fetched++;
+        }
+        cp_async_commit();
+    };
+    for (int k = 0; k < stages - 1; k++)
+        fetch();
+    for (int step = 0; step < fetched; step++) {
+        cp_async_wait<stages - 2>();
+        __syncthreads(); // this step is there, and the one before has been read
+        fetch();
+        multiply_block(d, stage[step % stages]);
+    }
+    cp_async_wait<0>();
+    __syncthreads();
+}
+
+__device__ __forceinline__ int first_row_of_warp() { return int(threadIdx.x / 32) / (side / warp_cols) * warp_rows; }
+__device__ __forceinline__ int first_col_of_warp() { return int(threadIdx.x / 32) % (side / warp_cols) * warp_cols; }
+
+/* A block for a tile: how many entries each row has there. */
+__global__ void __launch_bounds__(threads, 2) count_tiles(const __grid_constant__ tile_args q)
+{
+    tile_stage *stage = reinterpret_cast<tile_stage *>(dynamic_shared());
+    uint32_t *rows = reinterpret_cast<uint32_t *>(stage + stages);
+    if (threadIdx.x < side)
+        rows[threadIdx.x] = 0;
+    tile_counts d = {};
+    multiply_tile(d, stage, q, q.tiles[blockIdx.x]);
+    const int g = int(threadIdx.x % 32 / 4), t = int(threadIdx.x % 4);
+#pragma unroll
+    for (int r = 0; r < row_tiles; r++)
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            uint32_t there = 0;
+#pragma unroll
+            for (int c = 0; c < col_tiles; c++)
+                there += uint32_t(d[r][c][2 * half] != 0) + uint32_t(d[r][c][2 * half + 1] != 0);
+            there += __shfl_xor_sync(~0u, there, 1);
+            there += __shfl_xor_sync(~0u, there, 2);
+            if (t == 0 && there)
+                atomicAdd(rows + first_row_of_warp() + 16 * r + 8 * half + g, there);
+        }
+    __syncthreads();
+    if (threadIdx.x < side)
+        q.before[uint64_t(blockIdx.x) * side + threadIdx.x] = rows[threadIdx.x];
+}
+
+/* A thread for a row of A: the entries of its tiles become those of the tiles before; p: of the row. */
+__global__ void __launch_bounds__(side) sum_tiles(const int64_t *tiles_before, uint32_t *before, int64_t *p, int64_t m)
+{
+    int64_t row = blockIdx.x * int64_t(side) + threadIdx.x;
+    uint32_t sum = 0;
+#pragma unroll 8
+    for (int64_t tile = tiles_before[blockIdx.x]; tile < tiles_before[blockIdx.x + 1]; tile++) {
+        uint32_t here = before[tile * side + threadIdx.x];
+        before[tile * side + threadIdx.x] = sum;
+        sum += here;
+    }
+    if (row < m)
+        p[row] = sum;
+}
+
+/* Integers wrap. */
+template <class T> __device__ __forceinline__ T multiple(T one, uint32_t count)
+{
+    if constexpr (std::is_floating_point_v<T>)
+        return one * T(count);
+    else
+        return T(uint64_t(one) * count);
+}
+
+/* A warp for sixteen rows. */
+template <class T> __device__ __forceinline__ void write_rows(const uint32_t *counts, const tile_args &q, uint2 tile, T one)
+{
+    const int lane = int(threadIdx.x % 32), warp = int(threadIdx.x / 32), each = side / (threads / 32);
+    for (int row = warp * each; row < warp * each + each && int64_t(tile.x) * side + row < q.m; row++) {
+        int64_t at = q.p[int64_t(tile.x) * side + row] + q.before[uint64_t(blockIdx.x) * side + uint32_t(row)];
+#pragma unroll
+        for (int c = 0; c < side; c += 32) {
+            uint32_t count = counts[row * pitch + c + lane], voted = __ballot_sync(~0u, count != 0);
+            int64_t to = at + __popc(voted & ((1u << lane) - 1));
+            if (count) {
+                store_once(q.i + to, tile.y * side + uint32_t(c + lane));
+                if (q.x)
+                    store_once(static_cast<T *>(q.x) + to, multiple(one, count));
+            }
+            at += __popc(voted);
+        }
+    }
+}
+
+/* A block for a tile: its entries to their places. */
+template <class T> __global__ void __launch_bounds__(threads, 2) fill_tiles(const __grid_constant__ tile_args q, T one)
+{
+    tile_stage *stage = reinterpret_cast<tile_stage *>(dynamic_shared());
+    uint32_t *counts = reinterpret_cast<uint32_t *>(stage);
+    const uint2 tile = q.tiles[blockIdx.x];
+    tile_counts d = {};
+    multiply_tile(d, stage, q, tile);
+    const int g = int(threadIdx.x % 32 / 4), t = int(threadIdx.x % 4);
+#pragma unroll
+    for (int r = 0; r < row_tiles; r++)
+#pragma unroll
+        for (int c = 0; c < col_tiles; c++)
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                counts[(first_row_of_warp() + 16 * r + g + k / 2 * 8) * pitch + first_col_of_warp() + 8 * c + 2 * t + k % 2] = uint32_t(d[r][c][k]);
+    __syncthreads();
+    write_rows(counts, q, tile, one);
+}
+
+constexpr size_t stage_bytes = sizeof(tile_stage) * stages, count_bytes = stage_bytes + side * sizeof(uint32_t);
+constexpr size_t fill_bytes = stage_bytes > sizeof(uint32_t) * side * pitch ? stage_bytes : sizeof(uint32_t) * side * pitch;
+
+// ---- The number that every product is ----
+
+/* Its value, where the multiply makes one of what is known.  false: products differ, or this is not known here. */
+bool find_one(const tsr_cuda_spgemm *q, double *real, uint64_t *bits)
+{
+    const tsr_semiring s = q->semiring;
+    const bool a_is_one = !q->a->x, b_is_one = !q->b->x;
+    auto as_real = [&](uint64_t x) {
+        float narrow;
+        double wide;
+        memcpy(&narrow, &x, sizeof narrow);
+        memcpy(&wide, &x, sizeof wide);
+        return s.type == TSR_FP32 ? double(narrow) : wide;
+    };
+    switch (s.mul) {
+    case TSR_MUL_PAIR:
+        *real = 1, *bits = 1;
+        return true;
+    case TSR_MUL_FIRST:
+        *real = as_real(q->a_iso), *bits = q->a_iso;
+        return a_is_one;
+    case TSR_MUL_SECOND:
+        *real = as_real(q->b_iso), *bits = q->b_iso;
+        return b_is_one;
+    case TSR_MUL_TIMES:
+        *real = as_real(q->a_iso) * as_real(q->b_iso), *bits = q->a_iso * q->b_iso;
+        return a_is_one && b_is_one;
+    default: return false;
+    }
+}
+
+/* Are one, 2 one, … most one floats of this precision?  Then a sum in any order is a multiple. */
+bool multiples_are_exact(double one, int precision, int largest, double most)
+{
+    int exponent;
+    const double fraction = std::frexp(one, &exponent);
+    const int spare = most < 1 ? 0 : std::ilogb(most) + 1; /* bits that a multiple may need beside those of one */
+    if (one == 0)
+        return true;
+    if (!std::isfinite(one) || precision <= spare || exponent + spare > largest || exponent < precision - largest)
+        return false;
+    const double scaled = std::ldexp(fraction, precision - spare);
+    return scaled == std::floor(scaled);
+}
+
+/* Sums of integers wrap as often as their multiples do. */
+bool adds_up(const tsr_cuda_spgemm *q)
+{
+    double one;
+    uint64_t bits;
+    if (q->pattern)
+        return true;
+    if (q->semiring.add != TSR_ADD_PLUS || q->semiring.type == TSR_BOOL || !find_one(q, &one, &bits))
+        return false;
+    if (q->semiring.type == TSR_FP32)
+        return float(one) == one && multiples_are_exact(one, 24, 127, double(q->a->ncols));
+    if (q->semiring.type == TSR_FP64)
+        return multiples_are_exact(one, 53, 1023, double(q->a->ncols));
+    return q->semiring.type != TSR_FC32 && q->semiring.type != TSR_FC64;
+}
+
+uint32_t pieces(int64_t n, int64_t each) { return uint32_t((n + each - 1) / each); }
+
+unsigned blocks_for(uint64_t n, uint64_t each) { return unsigned((n + each - 1) / each); }
+
+} // namespace
+
+// ---- From the host's side ----
+
+bool spgemm_tiles_fit(const tsr_cuda_spgemm *q)
+{
+    const bool native = q->device->major == 8 || q->device->major == 9; /* others have no such instruction, or take many others for it */
+    return native && !q->mask && !q->mask_bits && q->a->nrows > 0 && q->b->ncols > 0 && adds_up(q);
+}
+
+namespace {
+
+tile_args args_of(const spgemm_tiles *w, int64_t m)
+{
+    const uint64_t words = uint64_t(w->a_strips) * w->words;
+    return { { w->has, w->rank, w->bits, w->first }, { w->has + words, w->rank + words, w->bits, w->first + w->a_strips }, w->words, w->tiles,
+        w->before, nullptr, nullptr, nullptr, m };
+}
+
+class Tiler {
+  public:
+    Tiler(spgemm_tiles *made, const tsr_cuda_spgemm *product, const tsr_spgemm_tile_counts &known, size_t most)
+        : w(made), q(product), counts(known), most_bytes(most), stream(product->stream)
+    {
+        w->a_strips = pieces(q->a->nrows, side), w->b_strips = pieces(q->b->ncols, side);
+        w->words = pieces(pieces(q->a->ncols, depth), 32);
+        counts.words = double(w->a_strips) * w->b_strips * w->words;
+    }
+
+    tsr_status run(int64_t *row_counts)
+    {
+        if (tsr_cuda_spgemm_tiles < 0 || (tsr_cuda_spgemm_tiles == 0 && !tsr_spgemm_tiles_may_pay(&counts)))
+            return TSR_DECLINED;
+        tsr_status status = inspect();
+        if (status == TSR_OK)
+            status = get_tiles();
+        if (status == TSR_OK)
+            status = make_tiles();
+        if (status == TSR_OK)
+            status = count_entries(row_counts);
+        return status;
+    }
+
+  private:
+    uint32_t strips() const { return w->a_strips + w->b_strips; }
+
+    strips_of operand(bool turned) const
+    {
+        const tsr_cuda_csr *s = turned ? q->b : q->a;
+        const uint64_t from = turned ? w->a_strips : 0;
+        return { s->p, s->i, s->nrows, turned, w->words, w->has + from * w->words, w->rank + from * w->words, w->first + from, w->bits };
+    }
+
+    template <class Kernel> void for_entries(Kernel *kernel) const
+    {
+        for (int turned = 0; turned < 2; turned++) {
+            const strips_of s = operand(turned);
+            if (s.rows > 0)
+                TSR_LAUNCH(kernel, blocks_for(uint64_t(s.rows) * 32, threads), unsigned(threads), 0, stream, s);
+        }
+    }
+
+    tile_finding finding() const
+    {
+        return { w->has, w->has + uint64_t(w->a_strips) * w->words, w->a_strips, w->b_strips, w->words, w->tiles_before, w->tiles, steps };
+    }
+
+    tsr_status get_strips()
+    {
+        const int64_t all_words = int64_t(strips()) * w->words;
+        Arena arena(stream);
+        arena.want(&w->has, all_words);
+        arena.want(&w->rank, all_words);
+        arena.want(&w->first, strips() + 1);
+        arena.want(&w->tiles_before, w->a_strips + 1);
+        arena.want(&steps, 1);
+        arena.want(&scan, int64_t(tsr_cuda_scan_bytes(strips())));
+        if (arena.size() > most_bytes)
+            return TSR_DECLINED;
+        tsr_status status = arena.get();
+        w->bytes = arena.size();
+        w->strips_memory = arena.keep();
+        if (status == TSR_OK)
+            status = tsr_cuda_set(w->has, 0, size_t(all_words) * sizeof *w->has, stream);
+        return status == TSR_OK ? tsr_cuda_set(steps, 0, sizeof *steps, stream) : status;
+    }
+
+    /* Which blocks, tiles and steps there are. */
+    tsr_status inspect()
+    {
+        tsr_status status = get_strips();
+        if (status != TSR_OK)
+            return status;
+        for_entries(mark_blocks);
+        TSR_LAUNCH(rank_blocks, blocks_for(strips(), threads), unsigned(threads), 0, stream, w->has, w->rank, w->first, strips(), w->words);
+        TSR_LAUNCH(find_tiles<false>, blocks_for(w->a_strips * 32ull, threads), unsigned(threads), 0, stream, finding());
+        status = tsr_cuda_scan(w->first, strips(), 1, scan, stream);
+        if (status == TSR_OK)
+            status = tsr_cuda_scan(w->tiles_before, w->a_strips, 1, scan, stream);
+        return status == TSR_OK ? read_counts() : status;
+    }
+
+    tsr_status read_counts()
+    {
+        unsigned long long all_steps = 0;
+        tsr_status status = tsr_cuda_to_host(&kept, w->first + strips(), sizeof kept, stream);
+        if (status == TSR_OK)
+            status = tsr_cuda_to_host(&w->n, w->tiles_before + w->a_strips, sizeof w->n, stream);
+        if (status == TSR_OK)
+            status = tsr_cuda_to_host(&all_steps, steps, sizeof all_steps, stream);
+        if (status == TSR_OK)
+            status = tsr_cuda_wait(stream);
+        counts.tiles = double(w->n);
+        counts.steps = double(all_steps);
+        return status;
+    }
+
+    tsr_status get_tiles()
+    {
+        const bool pays = tsr_cuda_spgemm_tiles > 0 || tsr_spgemm_tiles_pay(&counts);
+        if (!pays || w->n == 0 || w->n > INT32_MAX)
+            return TSR_DECLINED;
+        Arena arena(stream);
+        arena.want(&w->bits, kept * tile_words);
+        arena.want(&w->tiles, w->n);
+        arena.want(&w->before, w->n * side);
+        if (w->bytes + arena.size() > most_bytes)
+            return TSR_DECLINED;
+        tsr_status status = arena.get();
+        w->bytes += arena.size();
+        w->tiles_memory = arena.keep();
+        return status == TSR_OUT_OF_MEMORY ? TSR_DECLINED : status;
+    }
+
+    tsr_status make_tiles()
+    {
+        tsr_status status = tsr_cuda_set(w->bits, 0, size_t(kept) * tile_words * sizeof *w->bits, stream);
+        if (status != TSR_OK)
+            return status;
+        for_entries(set_bits);
+        TSR_LAUNCH(find_tiles<true>, blocks_for(w->a_strips * 32ull, threads), unsigned(threads), 0, stream, finding());
+        return launch_status();
+    }
+
+    tsr_status count_entries(int64_t *row_counts)
+    {
+        if (!allow_shared(count_tiles, count_bytes))
+            return TSR_INTERNAL_ERROR;
+        const tile_args s = args_of(w, q->a->nrows);
+        TSR_LAUNCH(count_tiles, unsigned(w->n), unsigned(threads), count_bytes, stream, s);
+        TSR_LAUNCH(sum_tiles, w->a_strips, unsigned(side), 0, stream, w->tiles_before, w->before, row_counts, q->a->nrows);
+        return launch_status();
+    }
+
+    spgemm_tiles *w;
+    const tsr_cuda_spgemm *q;
+    tsr_spgemm_tile_counts counts;
+    size_t most_bytes;
+    void *stream;
+    int64_t kept = 0; // tiles of A and B'
+    unsigned long long *steps = nullptr;
+    char *scan = nullptr;
+};
+
+template <class T> tsr_status fill(const spgemm_tiles *w, const tile_args &s, T one, void *stream)
+{
+    if (!allow_shared(fill_tiles<T>, fill_bytes))
+        return TSR_INTERNAL_ERROR;
+    TSR_LAUNCH(fill_tiles<T>, unsigned(w->n), unsigned(threads), fill_bytes, stream, s, one);
+    return launch_status();
+}
+
+} // namespace
+
+tsr_status spgemm_tiles_count(spgemm_tiles *tiles, const tsr_cuda_spgemm *q, const tsr_spgemm_tile_counts &known, int64_t *row_counts, size_t most_bytes)
+{
+    *tiles = {};
+    tsr_status status = Tiler(tiles, q, known, most_bytes).run(row_counts);
+    if (status != TSR_OK)
+        spgemm_tiles_free(tiles, q->stream);
+    return status == TSR_OUT_OF_MEMORY ? TSR_DECLINED : status;
+}
+
+tsr_status spgemm_tiles_fill(const spgemm_tiles *tiles, const tsr_cuda_spgemm *q, const tsr_cuda_csr *c)
+{
+    double real = 0;
+    uint64_t bits = 0;
+    tile_args s = args_of(tiles, q->a->nrows);
+    s.p = c->p, s.i = c->i, s.x = q->pattern ? nullptr : c->x;
+    if (!q->pattern)
+        find_one(q, &real, &bits);
+    const size_t size = size_of(q->semiring.type);
+    if (q->pattern || size == 1)
+        return fill(tiles, s, uint8_t(bits), q->stream);
+    if (q->semiring.type == TSR_FP32)
+        return fill(tiles, s, float(real), q->stream);
+    if (q->semiring.type == TSR_FP64)
+        return fill(tiles, s, real, q->stream);
+    return size == 2   ? fill(tiles, s, uint16_t(bits), q->stream)
+           : size == 4 ? fill(tiles, s, uint32_t(bits), q->stream)
+                       : fill(tiles, s, bits, q->stream);
+}
+
+void spgemm_tiles_free(spgemm_tiles *tiles, void *stream)
+{
+    tsr_cuda_free(tiles->strips_memory, stream);
+    tsr_cuda_free(tiles->tiles_memory, stream);
+    *tiles = {};
+}
