@@ -23,8 +23,8 @@ bool tsr_sg_result_resize(tsr_spgemm_work *w, int64_t entries)
     return true;
 }
 
-/* Who copies holds the lock as a reader. */
-static bool make_room(tsr_sg_assembly *a, int64_t end)
+/* Who copies holds the lock as a reader: others may copy meanwhile, which takes long where C's pages are touched for the first time. */
+static bool grow(tsr_sg_assembly *a, int64_t end)
 {
     tsr_sg_result *c = &a->w->result;
     pthread_rwlock_wrlock(&a->moving);
@@ -32,6 +32,19 @@ static bool make_room(tsr_sg_assembly *a, int64_t end)
     const bool ok = c->room >= end || tsr_sg_result_resize(a->w, larger > end ? larger : end);
     pthread_rwlock_unlock(&a->moving);
     return ok;
+}
+
+/* C has room up to `end`, and stays where it is until it is unlocked; false: out of memory, and not locked. */
+static bool lock_room(tsr_sg_assembly *a, int64_t end)
+{
+    pthread_rwlock_rdlock(&a->moving);
+    while (a->w->result.room < end) {
+        pthread_rwlock_unlock(&a->moving);
+        if (!grow(a, end))
+            return false;
+        pthread_rwlock_rdlock(&a->moving);
+    }
+    return true;
 }
 
 bool tsr_sg_assembly_begin(tsr_sg_assembly *a, tsr_spgemm_work *w)
@@ -76,15 +89,18 @@ void tsr_sg_copy_indices(void *to, size_t to_size, const void *from, size_t from
             ((uint32_t *)to)[e] = (uint32_t)((const int64_t *)from)[e];
 }
 
-static void copy_chunk(tsr_sg_assembly *a, const tsr_sg_thread *t, const tsr_sg_chunk *chunk)
+/* False: out of memory. */
+static bool copy_chunk(tsr_sg_assembly *a, const tsr_sg_thread *t, const tsr_sg_chunk *chunk)
 {
     const tsr_spgemm_work *w = a->w;
     const size_t size = w->job.size, narrow = w->result.index_bytes;
-    pthread_rwlock_rdlock(&a->moving);
+    if (!lock_room(a, chunk->to + chunk->entries))
+        return false;
     tsr_sg_copy_indices((char *)w->result.i + (size_t)chunk->to * narrow, narrow, t->i + chunk->at, sizeof *t->i, chunk->entries);
     if (w->job.valued)
         memcpy((char *)w->result.x + (size_t)chunk->to * size, (const char *)t->x + (size_t)chunk->at * size, (size_t)chunk->entries * size);
     pthread_rwlock_unlock(&a->moving);
+    return true;
 }
 
 /* Copies what waits and has a place, of chunks before `known`.  An output that is empty begins anew: notes of what was there stay old. */
@@ -93,11 +109,8 @@ static bool place_waiting(tsr_sg_assembly *a, tsr_sg_thread *t, int64_t known)
     const tsr_spgemm_work *w = a->w;
     for (; t->waiting >= 0 && t->waiting < known; t->waiting = w->chunks[t->waiting].next) {
         const tsr_sg_chunk *chunk = &w->chunks[t->waiting];
-        if (chunk->entries == 0)
-            continue;
-        if (!make_room(a, chunk->to + chunk->entries))
+        if (chunk->entries > 0 && !copy_chunk(a, t, chunk))
             return false;
-        copy_chunk(a, t, chunk);
     }
     if (t->waiting < 0) {
         t->base -= t->used;
