@@ -7,6 +7,7 @@
 #include <string.h>
 #if defined(__linux__)
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 #define HUGE_PAGE ((size_t)2 << 20)
@@ -54,4 +55,26 @@ void *tsr_scratch(size_t bytes)
     madvise(block, bytes, MADV_HUGEPAGE);
 #endif
     return block;
+}
+
+#ifdef MADV_POPULATE_WRITE
+/* Memory that was used before has its pages mostly all or none. */
+static bool is_there(char *page, size_t page_bytes)
+{
+    unsigned char resident = 0;
+    return mincore(page, page_bytes, &resident) != 0 || (resident & 1);
+}
+#endif
+
+void tsr_populate(void *block, size_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t begin = ((uintptr_t)block + page - 1) & ~(uintptr_t)(page - 1), end = ((uintptr_t)block + bytes) & ~(uintptr_t)(page - 1);
+    if (end >= begin + TSR_POPULATE_LEAST && !is_there((char *)(end - page), page))
+        (void)madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
+#else
+    (void)block;
+    (void)bytes;
+#endif
 }

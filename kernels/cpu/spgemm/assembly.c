@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "kernels/cpu/common/arrays.h"
+
 static size_t index_size(const tsr_spgemm_work *w)
 {
     return w->product.narrow ? sizeof(uint32_t) : sizeof(int64_t);
@@ -96,9 +98,13 @@ static bool copy_chunk(tsr_sg_assembly *a, const tsr_sg_thread *t, const tsr_sg_
     const size_t size = w->job.size, narrow = w->result.index_bytes;
     if (!lock_room(a, chunk->to + chunk->entries))
         return false;
-    tsr_sg_copy_indices((char *)w->result.i + (size_t)chunk->to * narrow, narrow, t->i + chunk->at, sizeof *t->i, chunk->entries);
-    if (w->job.valued)
-        memcpy((char *)w->result.x + (size_t)chunk->to * size, (const char *)t->x + (size_t)chunk->at * size, (size_t)chunk->entries * size);
+    char *i = (char *)w->result.i + (size_t)chunk->to * narrow, *x = (char *)w->result.x + (size_t)chunk->to * size;
+    tsr_populate(i, (size_t)chunk->entries * narrow);
+    tsr_sg_copy_indices(i, narrow, t->i + chunk->at, sizeof *t->i, chunk->entries);
+    if (w->job.valued) {
+        tsr_populate(x, (size_t)chunk->entries * size);
+        memcpy(x, (const char *)t->x + (size_t)chunk->at * size, (size_t)chunk->entries * size);
+    }
     pthread_rwlock_unlock(&a->moving);
     return true;
 }

@@ -65,6 +65,7 @@ typedef struct tsr_sg_thread {
     void *x;
     int64_t used, capacity;
     int64_t expected;       /* the capacity to begin with */
+    int64_t touched;        /* entries whose pages were asked for */
     const tsr_spgemm_memory *memory; /* of the output */
     int64_t waiting, latest; /* chunks in the output, from the first to the last; waiting -1: none */
     uint32_t *place;        /* dense: of each column, counted from `base`, from 1 */

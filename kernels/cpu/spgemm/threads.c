@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cpu/common/arrays.h"
+
+enum { TOUCHED_STEP = 1 << 15 }; /* entries */
+
 uint32_t tsr_sg_most_places = UINT32_MAX - 1;
 
 static void *own_resize(const void *context, void *block, size_t bytes)
@@ -87,10 +91,25 @@ static bool grow(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t entries)
     return (first > least && set_room(t, w, first)) || set_room(t, w, least);
 }
 
+/* The output's pages come a step ahead of what is written. */
+static void populate(tsr_sg_thread *t, const tsr_spgemm_work *w)
+{
+    const int64_t first = t->used > t->touched ? t->used : t->touched, ahead = t->used + 2 * TOUCHED_STEP;
+    const int64_t end = ahead < t->capacity ? ahead : t->capacity;
+    if (end <= first)
+        return;
+    tsr_populate(t->i + first, (size_t)(end - first) * sizeof *t->i);
+    if (w->job.valued)
+        tsr_populate((char *)t->x + (size_t)first * w->job.size, (size_t)(end - first) * w->job.size);
+    t->touched = end;
+}
+
 bool tsr_sg_room(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t entries)
 {
     if (t->used + entries > t->capacity && !grow(t, w, entries))
         return false;
+    if (t->used + TOUCHED_STEP > t->touched)
+        populate(t, w);
     if (t->used - t->base + entries < (int64_t)tsr_sg_most_places)
         return true;
     t->base = t->used;
