@@ -13,7 +13,7 @@
 enum {
     FEW = 1 << 16,          /* products of which the memory of all is taken */
     SHARE = 64,             /* one row in so many, at least */
-    MOST_ROWS = 2048,
+    MOST_ROWS = 1024,
     PRODUCTS_PER_JOB = 1 << 14, /* to look at, at least */
     RANGE = 1 << 16,        /* rows bounded at once */
     SPARE = 4               /* a quarter more than expected: what is not touched costs nothing, to move costs new memory */

@@ -12,33 +12,14 @@
 #endif
 
 #define INLINE static inline __attribute__((always_inline, unused))
-enum { AHEAD = 8 };
 
 /* ---- entries of A and rows of B ---- */
-
-/* B's row of the entry AHEAD places on, and the offsets of one twice as far. */
-INLINE void fetch_ahead(const tsr_sg_job *job, int64_t e)
-{
-    const int64_t last = tsr_offset_at(job->a_p, job->nvec);
-    if (e + 2 * AHEAD < last)
-        tsr_offset_fetch(job->b_p, tsr_sg_index(job->a_i, job->a_wide, e + 2 * AHEAD));
-    if (e + AHEAD >= last)
-        return;
-    const int64_t lo = tsr_offset_at(job->b_p, tsr_sg_index(job->a_i, job->a_wide, e + AHEAD));
-    const size_t width = job->b_wide ? 8 : 4;
-    __builtin_prefetch((const char *)job->b_i + (size_t)lo * width);
-    __builtin_prefetch((const char *)job->b_i + (size_t)lo * width + 64);
-    if (job->b_x && job->b_step) {
-        __builtin_prefetch((const char *)job->b_x + (size_t)lo * job->size);
-        __builtin_prefetch((const char *)job->b_x + (size_t)lo * job->size + 64);
-    }
-}
 
 INLINE int64_t enter(const tsr_sg_job *job, int64_t e, int64_t *lo, int64_t *hi)
 {
     const int64_t k = tsr_sg_index(job->a_i, job->a_wide, e);
     if (job->fetch)
-        fetch_ahead(job, e);
+        tsr_sg_fetch_ahead(job, e);
     tsr_sg_row_of_b(job, k, lo, hi);
     return k;
 }

@@ -66,6 +66,8 @@ static void find_span(tsr_sg_thread *t, const tsr_sg_job *job, int64_t e, int64_
     int64_t least = INT64_MAX, most = -1;
     for (; e < hi; e++) {
         int64_t b0, b1;
+        if (job->fetch)
+            tsr_sg_fetch_ahead(job, e);
         tsr_sg_row_of_b(job, tsr_sg_index(job->a_i, job->a_wide, e), &b0, &b1);
         if (b0 == b1)
             continue;

@@ -8,7 +8,10 @@
 #include "kernels/cpu/common/sort_keys.h"
 #include "src/base/split.h"
 
+#define SIGN 0x80000000u
+
 enum {
+    RANKED = 32,          /* entries that are sorted by rank, at most; whole groups of 16 */
     WORD = 6, GROUP = 12, /* columns of a word and of a word of words, as powers of two */
     MOST_GROUPS = 64      /* from the least to the greatest column: more words, and notes, are not found in the cache any more */
 };
@@ -61,6 +64,54 @@ static void by_digits(tsr_sg_thread *t, size_t size, int64_t start, int64_t most
     for (int64_t a = 0; a < n; a++) {
         i[a] = (int64_t)(key[a] >> 32);
         move(x, a, values, (uint32_t)key[a], size);
+    }
+}
+
+/* ---- few entries: each is compared with all others, which no branch depends on ---- */
+
+static inline void keep(void *to, const void *from, int64_t at, size_t size)
+{
+    if (size == sizeof(uint64_t))
+        ((uint64_t *)to)[at] = ((const volatile uint64_t *)from)[at];
+    else
+        move(to, at, from, at, size);
+}
+
+typedef int32_t lanes __attribute__((vector_size(16), may_alias));
+
+/* rank[a]: how many of n columns, whose bits are ordered as signed numbers, are less than that of a.  Arrays have whole groups of 16. */
+static void find_ranks(int32_t *rank, const int32_t *column, int64_t n)
+{
+    for (int64_t first = 0; first < n; first += 16) {
+        const lanes *mine = (const lanes *)(column + first);
+        lanes sum[4] = {{0}};
+        for (int64_t b = 0; b < n; b++) {
+            const lanes other = {column[b], column[b], column[b], column[b]};
+            for (int k = 0; k < 4; k++)
+                sum[k] -= other < mine[k];
+        }
+        for (int k = 0; k < 4; k++)
+            ((lanes *)(rank + first))[k] = sum[k];
+    }
+}
+
+/* What was written just now is read as it was written: whole vectors would wait for the stores of all their parts. */
+static inline __attribute__((always_inline)) void by_rank(tsr_sg_thread *t, size_t size, int64_t start)
+{
+    int32_t *column = (int32_t *)(t->keys + 2 * RANKED), *rank = column + RANKED; /* behind values of up to 16 bytes */
+    const int64_t n = t->used - start, whole = (n + 15) & ~(int64_t)15;
+    volatile int64_t *i = t->i + start;
+    char *x = (char *)t->x + (size_t)start * size;
+    for (int64_t a = 0; a < n; a++) {
+        column[a] = (int32_t)((uint32_t)i[a] ^ SIGN);
+        keep(t->keys, x, a, size);
+    }
+    for (int64_t a = n; a < whole; a++)
+        column[a] = 0;
+    find_ranks(rank, column, n);
+    for (int64_t a = 0; a < n; a++) {
+        i[rank[a]] = (int64_t)((uint32_t)column[a] ^ SIGN);
+        move(x, rank[a], t->keys, a, size);
     }
 }
 
@@ -123,9 +174,13 @@ bool tsr_sg_sort(tsr_sg_thread *t, size_t size, int64_t start, int64_t noted_col
     const int64_t n = t->used - start;
     if (find_range(t->i + start, n, &least, &most))
         return true;
-    if (!have_keys(t, n))
+    if (!have_keys(t, n > RANKED ? n : RANKED))
         return false;
-    if (noted_columns && n > TSR_SORT_FEW && (most - least) >> GROUP < MOST_GROUPS && have_bits(t, noted_columns))
+    if (n <= RANKED && size == sizeof(uint64_t))
+        by_rank(t, sizeof(uint64_t), start);
+    else if (n <= RANKED)
+        by_rank(t, size, start);
+    else if (noted_columns && n > TSR_SORT_FEW && (most - least) >> GROUP < MOST_GROUPS && have_bits(t, noted_columns))
         by_bits(t, size, start, least, most);
     else
         by_digits(t, size, start, most);
