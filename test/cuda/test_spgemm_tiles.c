@@ -274,9 +274,12 @@ static bool check_reference(const tiles_case *c)
 static bool check_price(void)
 {
     const tsr_spgemm_tile_counts full = {1.8e9, 1.4e7, 4.3e6, 34.0 * 34, 34.0 * 34, 34.0 * 34 * 17};
+    const tsr_spgemm_tile_counts blocks = {5.8e8, 3.3e7, 1.5e7, 7.1e6, 20636, 49484}, mesh = {1.8e8, 3.1e7, 1.4e7, 1.3e8, 57148, 136972};
     tsr_spgemm_tile_counts sparse = full, thin = full;
     sparse.entries = 1.2e9;
     thin.steps = 1e7;
+    if (!tsr_spgemm_tiles_may_pay(&blocks) || !tsr_spgemm_tiles_pay(&blocks) || tsr_spgemm_tiles_may_pay(&mesh) || tsr_spgemm_tiles_pay(&mesh))
+        return false;
     return tsr_spgemm_tiles_may_pay(&full) && tsr_spgemm_tiles_pay(&full) && !tsr_spgemm_tiles_may_pay(&sparse) && !tsr_spgemm_tiles_pay(&thin);
 }
 

@@ -346,13 +346,18 @@ class Counter {
 
     tsr_status run()
     {
+        uint64_t entries = 0;
         tsr_status status = get_rows();
         if (status == TSR_OK)
             status = analyse();
         if (status == TSR_OK)
-            status = by_tiles();
+            status = divide();
+        if (status == TSR_OK)
+            status = expect_entries(&entries);
+        if (status == TSR_OK)
+            status = by_tiles(entries);
         if (status == TSR_DECLINED)
-            status = by_rows();
+            status = by_rows(entries);
         if (status == TSR_OK)
             status = find_offsets();
         return status;
@@ -425,21 +430,19 @@ class Counter {
         return status == TSR_OK ? read_totals() : status;
     }
 
-    tsr_status by_rows()
+    tsr_status by_rows(uint64_t entries)
     {
-        tsr_status status = divide();
-        if (status == TSR_OK)
-            status = get_store();
+        tsr_status status = get_store(entries);
         return status == TSR_OK ? compute(SPGEMM_STORE, 1) : status;
     }
 
-    /* They take no more than results before they are in C would. */
-    tsr_status by_tiles()
+    /* They take no more than results before they are in C would.  entries: of C, about. */
+    tsr_status by_tiles(uint64_t entries)
     {
         if (!spgemm_tiles_fit(q))
             return TSR_DECLINED;
-        const tsr_spgemm_tile_counts known = { double(w->totals.products), double(bound()), double(q->a->nvals) + double(q->b->nvals), 0, 0, 0 };
-        const size_t usual = size_t(bound()) * entry_bytes() + tiles_least, room = q->memory > w->row_bytes ? q->memory - w->row_bytes : 0;
+        const tsr_spgemm_tile_counts known = { double(w->totals.products), double(entries), double(q->a->nvals) + double(q->b->nvals), 0, 0, 0 };
+        const size_t usual = size_t(entries) * entry_bytes() + tiles_least, room = q->memory > w->row_bytes ? q->memory - w->row_bytes : 0;
         return spgemm_tiles_count(&w->tiles, q, known, w->p, q->memory && room < usual ? room : usual);
     }
 
@@ -498,14 +501,14 @@ class Counter {
         return status;
     }
 
-    tsr_status get_store()
+    tsr_status expect_entries(uint64_t *entries)
     {
-        uint64_t entries = bound();
-        tsr_status status = TSR_OK;
-        if (entries * entry_bytes() > sample_least)
-            status = estimate(&entries);
-        if (status != TSR_OK)
-            return status;
+        *entries = bound();
+        return *entries * entry_bytes() > sample_least ? estimate(entries) : TSR_OK;
+    }
+
+    tsr_status get_store(uint64_t entries)
+    {
         if (q->memory) {
             uint64_t room = q->memory > w->row_bytes ? (q->memory - w->row_bytes) / entry_bytes() : 0;
             entries = entries < room ? entries : room;
@@ -516,7 +519,7 @@ class Counter {
         char *values;
         arena.want(&w->stored_i, int64_t(entries));
         arena.want(&values, int64_t(entries * value_size(q)));
-        status = arena.get();
+        tsr_status status = arena.get();
         if (status != TSR_OK) { /* then later, to their places */
             w->stored_i = nullptr;
             return status == TSR_OUT_OF_MEMORY ? TSR_OK : status;

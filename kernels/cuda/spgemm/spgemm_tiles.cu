@@ -45,13 +45,13 @@ __device__ __forceinline__ place_of_entry place_in(const strips_of &s, int64_t r
     return s.turned ? place_of_entry { index, uint32_t(row) } : place_of_entry { uint32_t(row), index };
 }
 
-/* A warp for a row. */
+/* gridDim.y warps for a row. */
 __global__ void __launch_bounds__(threads) mark_blocks(strips_of s)
 {
     int64_t row = (blockIdx.x * int64_t(threads) + threadIdx.x) / 32;
     if (row >= s.rows)
         return;
-    for (int64_t e = s.p[row] + threadIdx.x % 32, end = s.p[row + 1]; e < end; e += 32) {
+    for (int64_t e = s.p[row] + blockIdx.y * 32 + threadIdx.x % 32, end = s.p[row + 1]; e < end; e += 32 * gridDim.y) {
         place_of_entry at = place_in(s, row, __ldg(s.i + e));
         uint32_t block = at.column / depth, bit = 1u << block % 32;
         uint32_t *word = s.has + uint64_t(at.line / side) * s.words + block / 32;
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(threads) set_bits(strips_of s)
     int64_t row = (blockIdx.x * int64_t(threads) + threadIdx.x) / 32;
     if (row >= s.rows)
         return;
-    for (int64_t e = s.p[row] + threadIdx.x % 32, end = s.p[row + 1]; e < end; e += 32) {
+    for (int64_t e = s.p[row] + blockIdx.y * 32 + threadIdx.x % 32, end = s.p[row + 1]; e < end; e += 32 * gridDim.y) {
         place_of_entry at = place_in(s, row, __ldg(s.i + e));
         uint32_t strip = at.line / side, block = at.column / depth;
         uint64_t word = uint64_t(strip) * s.words + block / 32;
@@ -453,8 +453,10 @@ class Tiler {
     {
         for (int turned = 0; turned < 2; turned++) {
             const strips_of s = operand(turned);
+            const int64_t warps = s.rows > 0 ? (turned ? q->b : q->a)->nvals / s.rows / 64 : 0; /* for a row */
+            const dim3 grid(blocks_for(uint64_t(s.rows) * 32, threads), unsigned(warps < 1 ? 1 : warps < 16 ? warps : 16));
             if (s.rows > 0)
-                TSR_LAUNCH(kernel, blocks_for(uint64_t(s.rows) * 32, threads), unsigned(threads), 0, stream, s);
+                TSR_LAUNCH(kernel, grid, unsigned(threads), 0, stream, s);
         }
     }
 
