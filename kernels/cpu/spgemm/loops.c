@@ -170,13 +170,15 @@ INLINE uint64_t take_marks(uint8_t *mark)
 {
     uint64_t set = 0;
 #if defined(__SSE2__)
-    for (int part = 0; part < 4; part++) {
-        __m128i *at = (__m128i *)(void *)(mark + 16 * part);
-        const __m128i bytes = _mm_loadu_si128(at);
-        set |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpgt_epi8(bytes, _mm_setzero_si128())) << 16 * part;
-    }
-    if (set)
-        memset(mark, 0, 64);
+    __m128i bytes[4];
+    for (int part = 0; part < 4; part++)
+        bytes[part] = _mm_loadu_si128((const __m128i *)(const void *)(mark + 16 * part));
+    const __m128i any = _mm_or_si128(_mm_or_si128(bytes[0], bytes[1]), _mm_or_si128(bytes[2], bytes[3]));
+    if (_mm_movemask_epi8(_mm_cmpgt_epi8(any, _mm_setzero_si128())) == 0) /* most often */
+        return 0;
+    for (int part = 0; part < 4; part++)
+        set |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpgt_epi8(bytes[part], _mm_setzero_si128())) << 16 * part;
+    memset(mark, 0, 64);
 #else
     for (int bit = 0; bit < 64; bit++)
         set |= (uint64_t)mark[bit] << bit;
