@@ -1,8 +1,9 @@
 // Attention over a pattern on the GPU, fused, beside three calls of ours (SDDMM, softmax, SpMM) and beside cuSPARSE's SDDMM and SpMM with our
 // softmax between them.  The others compute one head; their times are that of one head times the number of heads.  A row of JSON a line.
 // Variant 8 is by windows; windows_ms: making them.
-//   bench_attention [--matrix all|a,b] [--heads 1,8] [--n 32,64,128] [--type fp32,fp16,bf16] [--variant 0,1,…] [--shrink K] [--budget ms] [--json FILE]
-// --n: the width of a head.  SPDX-License-Identifier: Apache-2.0
+//   bench_attention [--matrix all|a,b] [--heads 1,8] [--n 32,64,128] [--type fp32,fp16,bf16] [--variant 0,1,…] [--shrink K] [--budget ms] [--peers 0|1]
+//                   [--json FILE]
+// --n: the width of a head.  --peers 0: attention alone; the others' times are -1.  SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -21,7 +22,7 @@ namespace {
 struct Options {
     std::vector<std::string> matrices = generated_names(), types = {"fp32", "fp16"};
     std::vector<int64_t> heads = {1, 8}, widths = {32, 64, 128}, variants = {0};
-    int shrink = 1;
+    int shrink = 1, peers = 1;
     double budget_ms = 100;
     FILE *json = stdout;
 };
@@ -286,7 +287,7 @@ struct Windows {
 double backward_ms(const Options &o, const Case &c, const Cut &cut)
 {
     // S of these matrices is not its own transpose; as many entries are walked by column, so the pattern of its rows stands for that of its columns.
-    if (c.s.nrows != c.s.ncols)
+    if (c.s.nrows != c.s.ncols || !o.peers)
         return -1;
     tsr_attention_operands a = c.operands(c.o);
     float *lse = device_array<float>(c.s.nrows * c.heads), *gradients = device_array<float>(3 * c.s.nrows * c.ld);
@@ -311,7 +312,7 @@ void one(const Options &o, const Csr &s, const Number &number, int64_t heads, in
     const Windows windows(c);
     const tsr_attention_operands first = c.operands(c.o), second = c.operands(c.again);
     void *partial = device_array<char>(int64_t(tsr_cuda_attention_bytes(&cut.cut, &first)));
-    const double gather = heads * width * number.size % 16 == 0 ? 2 * gather_ms(s, heads * width * number.size / 4) : -1;
+    const double gather = o.peers && heads * width * number.size % 16 == 0 ? 2 * gather_ms(s, heads * width * number.size / 4) : -1;
     const double backward = backward_ms(o, c, cut);
     for (int64_t variant : o.variants) {
         const bool by_windows = variant == 8;
@@ -341,6 +342,8 @@ void one(const Options &o, const Csr &s, const Number &number, int64_t heads, in
 // What the others need for one head of this width.
 double three_ms(const Options &o, const Csr &s, const Number &number, int64_t width, const tsr_cuda_device &device)
 {
+    if (!o.peers)
+        return -1;
     const Case c(s, number, 1, width, device);
     return Three(c).best(o.budget_ms);
 }
@@ -356,6 +359,7 @@ Options parse(int argc, char **argv)
     given.take("--variant", &o.variants);
     given.take("--shrink", &o.shrink);
     given.take("--budget", &o.budget_ms);
+    given.take("--peers", &o.peers);
     given.take("--json", &o.json);
     given.finish();
     return o;
@@ -370,7 +374,7 @@ int main(int argc, char **argv)
     for (const std::string &name : o.matrices) {
         Csr s = generate(name, o.shrink);
         for (int64_t width : o.widths) {
-            const double cusparse = cusparse_ms(s, width, o.budget_ms);
+            const double cusparse = o.peers ? cusparse_ms(s, width, o.budget_ms) : -1;
             for (const Number &number : all_numbers) {
                 if (std::find(o.types.begin(), o.types.end(), number.name) == o.types.end())
                     continue;

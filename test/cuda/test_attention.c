@@ -211,7 +211,7 @@ static test_case make_case(uint64_t seed)
     }
     t.variant = chance(&t, 50) ? 0 : (int)below(&t, 8);
     t.variant = t.variant % 4 == 3 ? 0 : t.variant;
-    t.scale = (chance(&t, 80) ? 1 : 30) / sqrt((double)t.width);
+    t.scale = (chance(&t, 70) ? 1 : chance(&t, 80) ? 30 : chance(&t, 50) ? 0 : -3) / sqrt((double)t.width);
     t.wild = chance(&t, 20);
     t.s = make_pattern(&t);
     t.columns = transpose(&t.s);
@@ -332,7 +332,7 @@ static bool is_near(double x, double exact, double scale, double size, double un
 
 static bool right(const test_case *t, const outcome *r, const outcome *exact, const char *who)
 {
-    const double unit = t->type == TSR_FP32 ? 0 : t->type == TSR_FP16 ? 0x1p-10 : 0x1p-7, scale = t->scale * (double)t->width;
+    const double unit = t->type == TSR_FP32 ? 0 : t->type == TSR_FP16 ? 0x1p-10 : 0x1p-7, scale = fabs(t->scale) * (double)t->width;
     const tsr_number number = tsr_number_of(t->type);
     for (int64_t row = 0; row < t->s.nrows; row++)
         for (int64_t h = 0; h < t->heads; h++) {
@@ -417,7 +417,7 @@ static double largest(const test_case *t, const operand *g, const void *x)
 /* Relative to the largest of them: terms cancel. */
 static bool right_gradient(const test_case *t, const operand *g, const void *exact, const char *who)
 {
-    const double unit = t->type == TSR_FP32 ? 1e-6 : t->type == TSR_FP16 ? 0x1p-10 : 0x1p-7, scale = t->scale * (double)t->width;
+    const double unit = t->type == TSR_FP32 ? 1e-6 : t->type == TSR_FP16 ? 0x1p-10 : 0x1p-7, scale = fabs(t->scale) * (double)t->width;
     const tsr_number number = tsr_number_of(t->type);
     const double size = largest(t, g, exact) + 1;
     for (int64_t row = 0; row < g->heads.rows; row++)

@@ -44,6 +44,27 @@ template <class T> static __device__ __forceinline__ T *advance(T *p, uint32_t a
     return q;
 }
 
+/* The same for a number that is a kernel's parameter: it stays in a register. */
+static __device__ __forceinline__ float keep_number(float x)
+{
+    asm("" : "+f"(x));
+    return x;
+}
+
+/* 16 bytes of read-only data, asked for here: a plain load may be moved to where it is used, behind a branch. */
+static __device__ __forceinline__ void load_here(uint32_t (&x)[4], const void *p)
+{
+    asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "l"(p));
+}
+
+/* 2^x, 0 where that is not a normal number: one instruction, exp2f's are four. */
+static __device__ __forceinline__ float exp2_of(float x)
+{
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 /* A place in shared memory as the hardware addresses it: sums of places and offsets stay 32 bits wide. */
 typedef uint32_t shared_place;
 static __device__ __forceinline__ shared_place shared_place_of(const void *p) { return shared_address(p); }

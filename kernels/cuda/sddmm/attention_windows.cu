@@ -5,8 +5,10 @@
 // products in a dot product is free: a lane's 8 elements of K meet the same 8 of Q.  V's are fetched as whole lines, neighbouring lanes having
 // neighbouring bytes of one row, and turned by movmatrix: fetched as the MMA wants them, eight neighbouring lanes would touch four lines, and the
 // first cache takes a line at a time.  Two heads of 32 columns that lie side by side are computed together, so that their rows are whole lines.
-// Nothing goes through shared memory, nothing is added across lanes but once a window.
-//     scores (16 x 16) = Q (16 x D) K' (D x 16)        weights = 2^(score - largest), 0 without an entry        O (16 x D) += weights V
+// K's rows of the next step are fetched as soon as the scores are known, V's as soon as they are added: while one is computed with, the other is on
+// its way.  Slots after the last column have that column and no entries.  Nothing is added across lanes but once a window.
+//     scores (16 x 16) = Q (16 x D) K' (D x 16)        weights = 2^(score - reference), 0 without an entry        O (16 x D) += weights V
+// The reference of a row is the largest score so far, or one that is at most 2^`room` below it: then nothing that is there is multiplied anew.
 // Weights are two numbers of 16 bits, what rounding leaves being the second, so that sums are those of FP32 weights.  Where V has Inf or NaN,
 // 0 * Inf would reach rows without an entry there: what is not finite in the end is computed again, row by row.
 // Items of a window that is cut write what they found, and a second kernel joins them in order.  The same bits every time.
@@ -18,6 +20,7 @@ namespace {
 using namespace attention_rows;
 
 constexpr int height = 16, step = 16; // columns of a step: two blocks
+constexpr float room = 8;             // how far a score may be above its row's reference, as a power of 2
 
 struct window_args {
     const int64_t *item_window, *item_block, *item_partial, *split_window, *split_partial; // tsr_work
@@ -32,12 +35,19 @@ struct window_args {
 
 // ---- Numbers of 16 bits ----
 
+template <class T> constexpr bool is_bf16 = false;
+template <> constexpr bool is_bf16<__nv_bfloat16> = true;
+
 template <class T> __device__ __forceinline__ uint32_t pair_of(float low, float high)
 {
-    T x[2];
-    narrow(x[0], low), narrow(x[1], high);
     uint32_t bits;
-    memcpy(&bits, x, sizeof bits);
+    if constexpr (is_bf16<T>) {
+        const __nv_bfloat162 x = __floats2bfloat162_rn(low, high);
+        memcpy(&bits, &x, sizeof bits);
+    } else {
+        const __half2 x = __floats2half2_rn(low, high);
+        memcpy(&bits, &x, sizeof bits);
+    }
     return bits;
 }
 
@@ -48,9 +58,6 @@ template <class T> __device__ __forceinline__ void as_floats(float (&x)[2], uint
     x[0] = widen(y[0]), x[1] = widen(y[1]);
 }
 
-template <class T> constexpr bool is_bf16 = false;
-template <> constexpr bool is_bf16<__nv_bfloat16> = true;
-
 // ---- Shapes: D columns of Q, K, V and O, of H heads side by side, of which `width` each are there ----
 
 /* Of a block's eight slots, that of column `column` of the scores. */
@@ -60,57 +67,78 @@ template <int D> __device__ __forceinline__ constexpr int slot_of(int column) { 
 __device__ __forceinline__ void load_words(uint32_t (&x)[4], const char *at, bool valid)
 {
     if (valid)
-        load_vector<uint32_t, 4>(x, at);
+        load_here(x, at);
     else
         memset(x, 0, sizeof x);
 }
 
-/* Q's rows g and g + 8: a lane has elements 32 j + 8 t to 32 j + 8 t + 7 of each. */
+/* Is column `column` of the D there?  Whole: all are. */
+template <bool Whole> __device__ __forceinline__ bool is_there(const window_args &a, int column) { return Whole || column < a.together; }
+
+/* Q's rows g and g + 8: a lane has elements 32 j + 8 t to 32 j + 8 t + 7 of each, as first operands of MMAs.  128 columns lie in shared memory, where
+ * each lane reads what it has written: registers are few. */
 template <int D> struct query_rows {
-    uint32_t x[D / 32][2][4];
+    static constexpr bool shared = D == 128;
+    static constexpr size_t shared_bytes = shared ? 32 * D : 0;
+    uint32_t x[shared ? 1 : D / 16][4];
+    shared_place place;
     __device__ __forceinline__ void load(const window_args &a, int64_t row, int head, int g, int t)
     {
+        uint4 *mine = reinterpret_cast<uint4 *>(dynamic_shared()) + threadIdx.x;
+        place = shared_place_of(mine);
 #pragma unroll
-        for (int j = 0; j < D / 32; j++)
+        for (int j = 0; j < D / 32; j++) {
+            uint32_t rows[2][4];
 #pragma unroll
             for (int half = 0; half < 2; half++) {
                 const int64_t r = row + g + 8 * half;
-                load_words(x[j][half], a.q.data + r * a.q.ld + head * a.q.stride + (32 * j + 8 * t) * 2, r < a.nrows && 32 * j + 8 * t < a.together);
+                load_words(rows[half], a.q.data + r * a.q.ld + head * a.q.stride + (32 * j + 8 * t) * 2, r < a.nrows && 32 * j + 8 * t < a.together);
             }
+#pragma unroll
+            for (int part = 0; part < 2; part++) {
+                const uint32_t words[4] = {rows[0][2 * part], rows[1][2 * part], rows[0][2 * part + 1], rows[1][2 * part + 1]};
+                memcpy(shared ? static_cast<void *>(mine + 32 * (2 * j + part)) : x[shared ? 0 : 2 * j + part], words, sizeof words);
+            }
+        }
+    }
+    /* Number k: elements 32 (k / 2) + 8 t + 4 (k % 2) and the next three. */
+    __device__ __forceinline__ void fetch(uint32_t (&words)[4], int k) const
+    {
+        if (shared)
+            load_shared<4>(words, place + 512 * k);
+        else
+            memcpy(words, x[k], sizeof words);
     }
 };
 
 /* K's rows of slots g and g + 8 of a step, in the order of the scores. */
-template <int D> struct key_rows {
+template <int D, bool Whole> struct key_rows {
     uint32_t x[2][D / 32][4];
-    __device__ __forceinline__ void load(const window_args &a, const char *head, uint32_t mine, int count, int g, int t)
+    /* base: this lane's 16 bytes of row 0.  columns: those of the slots, in lanes first and on. */
+    __device__ __forceinline__ void load(const window_args &a, const char *base, uint32_t columns, int first, int g, int t)
     {
 #pragma unroll
         for (int n = 0; n < 2; n++) {
-            const int slot = 8 * n + slot_of<D>(g);
-            const char *row = advance(head, __shfl_sync(~0u, mine, slot), uint32_t(a.k.ld));
+            const char *row = advance(base, __shfl_sync(~0u, columns, first + 8 * n + slot_of<D>(g)), uint32_t(a.k.ld));
 #pragma unroll
             for (int j = 0; j < D / 32; j++)
-                load_words(x[n][j], row + (32 * j + 8 * t) * 2, slot < count && 32 * j + 8 * t < a.together);
+                load_words(x[n][j], row + 64 * j, is_there<Whole>(a, 32 * j + 8 * t));
         }
     }
 };
 
 /* V's rows of the slots of a step: `lanes` lanes for each, 16 bytes a lane, `pieces` times. */
-template <int D> struct value_rows {
+template <int D, bool Whole> struct value_rows {
     static constexpr int lanes = D == 32 ? 4 : 8, at_once = 32 / lanes, pieces = D / 8 / lanes, loads = step / at_once;
     uint32_t x[loads][pieces][4];
-    __device__ __forceinline__ void load(const window_args &a, const char *head, uint32_t mine, int count, int lane)
+    __device__ __forceinline__ void load(const window_args &a, const char *base, uint32_t columns, int first, int lane)
     {
 #pragma unroll
         for (int e = 0; e < loads; e++) {
-            const int slot = e * at_once + lane / lanes;
-            const char *row = advance(head, __shfl_sync(~0u, mine, slot), uint32_t(a.v.ld));
+            const char *row = advance(base, __shfl_sync(~0u, columns, first + e * at_once + lane / lanes), uint32_t(a.v.ld));
 #pragma unroll
-            for (int h = 0; h < pieces; h++) {
-                const int column = (h * lanes + lane % lanes) * 8;
-                load_words(x[e][h], row + column * 2, slot < count && column < a.together);
-            }
+            for (int h = 0; h < pieces; h++)
+                load_words(x[e][h], row + 16 * lanes * h, is_there<Whole>(a, (h * lanes + lane % lanes) * 8));
         }
     }
     __device__ __forceinline__ void interleave()
@@ -150,21 +178,19 @@ template <int D> struct value_rows {
 
 // ---- One item: some columns of a window, for a head ----
 
-/* Of rows g (0) and g + 8 (1), for each head.  value: row g columns 32 c + 8 t + 2 w and the next, then row g + 8.  sum: this lane's. */
+/* Of rows g (0) and g + 8 (1), for each head.  most: the reference; -Inf: no entry yet.  value: row g columns 32 c + 8 t + 2 w and the next, then
+ * row g + 8.  sum: this lane's. */
 template <int D, int H> struct window_state {
     static constexpr int each = D / 32 / H; // groups of 32 columns of a head
     float most[H][2], sum[H][2], value[D / 32][4][4];
-    bool any[2]; // has an entry
 
     __device__ __forceinline__ void clear()
     {
 #pragma unroll
-        for (int r = 0; r < 2; r++) {
+        for (int h = 0; h < H; h++)
 #pragma unroll
-            for (int h = 0; h < H; h++)
+            for (int r = 0; r < 2; r++)
                 most[h][r] = -INFINITY, sum[h][r] = 0;
-            any[r] = false;
-        }
         memset(value, 0, sizeof value);
     }
     __device__ __forceinline__ void multiply(int h, const float (&by)[2])
@@ -215,63 +241,99 @@ template <int H> __device__ __forceinline__ place find_place(const window_args &
     return p;
 }
 
-/* Bits 0 and slot_of (1): columns 2t and 2t + 1 of the scores of block n of a step, in row g or g + 8. */
-template <int D> __device__ __forceinline__ uint32_t bits_of(const window_args &a, const place &p, int64_t at, int n, int half)
+/* Which of its scores a lane's step has entries for: those of block n, rows g and g + 8. */
+template <int D> struct entry_bits {
+    uint32_t word[2][2];
+    /* mask: of the step's first block, from the word of row g on.  count: columns from there on. */
+    __device__ __forceinline__ void load(const uint32_t *mask, int count)
+    {
+#pragma unroll
+        for (int n = 0; n < 2; n++)
+#pragma unroll
+            for (int half = 0; half < 2; half++)
+                word[n][half] = 8 * n < count ? __ldg(mask + 4 * n + 2 * half) : 0;
+    }
+    /* Of score e of block n.  first: the bit of row g and the lane's first column. */
+    __device__ __forceinline__ bool has(int n, int e, uint32_t first) const { return (word[n][e / 2] & first << slot_of<D>(e % 2)) != 0; }
+};
+
+/* dot[h][n][e]: of head h and block n, as an MMA has it. */
+template <class T, int D, int H, bool Whole>
+__device__ __forceinline__ void multiply_rows(float (&dot)[H][2][4], const query_rows<D> &q, const key_rows<D, Whole> &keys)
 {
-    if (at + 8 * n >= p.end)
-        return 0;
-    const int64_t block = p.block + (at - p.first) / 8 + n;
-    return __ldg(a.mask + 4 * block + 2 * half + p.g / 4) >> (p.g % 4 * 8 + slot_of<D>(2 * p.t));
+    constexpr int each = D / 16 / H;
+    memset(dot, 0, sizeof dot);
+#pragma unroll
+    for (int k = 0; k < D / 16; k++) {
+        uint32_t from[4];
+        q.fetch(from, k);
+#pragma unroll
+        for (int n = 0; n < 2; n++) {
+            const uint32_t to[2] = {keys.x[n][k / 2][2 * (k % 2)], keys.x[n][k / 2][2 * (k % 2) + 1]};
+            mma_m16n8k16_half<is_bf16<T>>(dot[k / each][n], from, to);
+        }
+    }
 }
 
-/* score[n][k]: of block n and head h, as an MMA has it; -Inf without an entry. */
-template <class T, int D, int H>
-__device__ __forceinline__ void find_scores(float (&score)[2][4], int h, const query_rows<D> &q, const key_rows<D> &k, const uint32_t (&bits)[2][2], float scale)
+/* above[n][e]: scores relative to the references; -Inf without an entry. */
+template <int D, int H>
+__device__ __forceinline__ void find_above(float (&above)[2][4], const float (&dot)[2][4], const window_state<D, H> &s, int h, const entry_bits<D> &bits,
+                                           uint32_t first, float scale)
 {
-    constexpr int each = D / 32 / H;
 #pragma unroll
-    for (int n = 0; n < 2; n++) {
-        float d[4] = {0, 0, 0, 0};
-#pragma unroll
-        for (int j = h * each; j < (h + 1) * each; j++)
-#pragma unroll
-            for (int part = 0; part < 2; part++) {
-                const uint32_t from[4] = {q.x[j][0][2 * part], q.x[j][1][2 * part], q.x[j][0][2 * part + 1], q.x[j][1][2 * part + 1]};
-                const uint32_t to[2] = {k.x[n][j][2 * part], k.x[n][j][2 * part + 1]};
-                mma_m16n8k16_half<is_bf16<T>>(d, from, to);
-            }
+    for (int n = 0; n < 2; n++)
 #pragma unroll
         for (int e = 0; e < 4; e++)
-            score[n][e] = bits[n][e / 2] >> slot_of<D>(e % 2) & 1 ? d[e] * scale : -INFINITY;
-    }
+            above[n][e] = bits.has(n, e, first) ? fmaf(dot[n][e], scale, -s.most[h][e / 2]) : -INFINITY;
 }
 
-/* Scores become weights; what is there becomes relative to the new largest. */
-template <int D, int H> __device__ __forceinline__ void weigh(float (&score)[2][4], window_state<D, H> &s, int h)
+__device__ __forceinline__ float largest(const float (&x)[2][4], int r)
 {
-    float most[2], by[2];
-    bool grows = false;
+    return fmaxf(fmaxf(x[0][2 * r], x[0][2 * r + 1]), fmaxf(x[1][2 * r], x[1][2 * r + 1]));
+}
+
+/* The references become the largest scores. */
+template <int D, int H>
+__device__ __forceinline__ void raise(window_state<D, H> &s, int h, const float (&dot)[2][4], const entry_bits<D> &bits, uint32_t first, float scale)
+{
+    float score[2][4], by[2];
+#pragma unroll
+    for (int n = 0; n < 2; n++)
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            score[n][e] = bits.has(n, e, first) ? dot[n][e] * scale : -INFINITY;
 #pragma unroll
     for (int r = 0; r < 2; r++) {
-        most[r] = fmaxf(fmaxf(score[0][2 * r], score[0][2 * r + 1]), fmaxf(score[1][2 * r], score[1][2 * r + 1]));
-        most[r] = fmaxf(most[r], __shfl_xor_sync(~0u, most[r], 1));
-        most[r] = fmaxf(s.most[h][r], fmaxf(most[r], __shfl_xor_sync(~0u, most[r], 2)));
-        grows = grows || most[r] > s.most[h][r];
-        by[r] = exp2f(s.most[h][r] - reference_of(most[r]));
-        s.most[h][r] = most[r];
+        float most = largest(score, r);
+        most = fmaxf(most, __shfl_xor_sync(~0u, most, 1));
+        most = fmaxf(s.most[h][r], fmaxf(most, __shfl_xor_sync(~0u, most, 2)));
+        by[r] = exp2_of(s.most[h][r] - reference_of(most));
+        s.most[h][r] = most;
     }
-    if (__any_sync(~0u, grows))
-        s.multiply(h, by);
+    s.multiply(h, by);
+}
+
+/* Dot products become weights.  What is not a number stays so, and a row whose scores are all -Inf gets such weights: both are computed again. */
+template <int D, int H>
+__device__ __forceinline__ void weigh(float (&weight)[2][4], window_state<D, H> &s, int h, const entry_bits<D> &bits, uint32_t first, float scale)
+{
+    float above[2][4];
+    find_above(above, weight, s, h, bits, first, scale);
+    if (__any_sync(~0u, fmaxf(largest(above, 0), largest(above, 1)) > room)) {
+        raise(s, h, weight, bits, first, scale);
+        find_above(above, weight, s, h, bits, first, scale);
+    }
 #pragma unroll
     for (int n = 0; n < 2; n++)
 #pragma unroll
         for (int e = 0; e < 4; e++) {
-            score[n][e] = exp2f(score[n][e] - reference_of(most[e / 2]));
-            s.sum[h][e / 2] += score[n][e];
+            weight[n][e] = exp2_of(above[n][e]);
+            s.sum[h][e / 2] += weight[n][e];
         }
 }
 
-template <class T, int D, int H> __device__ __forceinline__ void add_values(window_state<D, H> &s, int h, const float (&weight)[2][4], const value_rows<D> &v)
+template <class T, int D, int H, bool Whole>
+__device__ __forceinline__ void add_values(window_state<D, H> &s, int h, const float (&weight)[2][4], const value_rows<D, Whole> &v)
 {
     uint32_t high[4], low[4];
 #pragma unroll
@@ -293,50 +355,75 @@ template <class T, int D, int H> __device__ __forceinline__ void add_values(wind
         }
 }
 
-template <class T, int D, int H>
-__device__ __forceinline__ void add_step(window_state<D, H> &s, const window_args &a, const query_rows<D> &q, const key_rows<D> &k, value_rows<D> &v,
-                                         const uint32_t (&bits)[2][2])
-{
-    float score[H][2][4];
-#pragma unroll
-    for (int r = 0; r < 2; r++)
-        s.any[r] = s.any[r] || ((bits[0][r] | bits[1][r]) & (1 | 1 << slot_of<D>(1)));
-#pragma unroll
-    for (int h = 0; h < H; h++) {
-        find_scores<T, D, H>(score[h], h, q, k, bits, a.scale);
-        weigh(score[h], s, h);
+/* What a warp walks over. */
+template <int D, bool Whole> struct item_columns {
+    const char *k, *v; // this lane's 16 bytes of row 0 of the first head
+    const uint32_t *column, *mask;
+    int count;
+    __device__ __forceinline__ item_columns(const window_args &a, const place &p)
+        : k(keep_address(a.k.data + p.head * a.k.stride + 16 * p.t)),
+          v(keep_address(a.v.data + p.head * a.v.stride + 16 * (p.lane % value_rows<D, Whole>::lanes))), column(a.column + p.first),
+          mask(keep_address(a.mask + 4 * p.block + p.g / 4)), count(int(p.end - p.first))
+    {
     }
-    v.turn();
-#pragma unroll
-    for (int h = 0; h < H; h++)
-        add_values<T>(s, h, score[h], v);
-}
+    /* Column number `at`; past the end the last. */
+    __device__ __forceinline__ uint32_t column_at(int at) const { return __ldg(advance(column, uint32_t(at < count ? at : count - 1), 4)); }
+};
 
-template <class T, int D, int H, int U>
+/* The rows of some steps, on their way or there. */
+template <int D, int S, bool Whole> struct fetched {
+    key_rows<D, Whole> k[S];
+    value_rows<D, Whole> v[S];
+    entry_bits<D> bits[S];
+    /* at: the number of step u's first column. */
+    __device__ __forceinline__ void load_keys(const window_args &a, const place &p, const item_columns<D, Whole> &of, int u, uint32_t columns)
+    {
+        k[u].load(a, of.k, columns, step * u, p.g, p.t);
+    }
+    __device__ __forceinline__ void load_values(const window_args &a, const place &p, const item_columns<D, Whole> &of, int u, uint32_t columns, int at)
+    {
+        v[u].load(a, of.v, columns, step * u, p.lane);
+        bits[u].load(advance(of.mask, uint32_t(at), 2), of.count - at);
+    }
+};
+
+/* S steps are on their way. */
+template <class T, int D, int H, int S, bool Whole>
 __device__ __forceinline__ void walk(window_state<D, H> &s, const window_args &a, const place &p, const query_rows<D> &q)
 {
-    const char *k_head = a.k.data + p.head * a.k.stride, *v_head = a.v.data + p.head * a.v.stride;
-    uint32_t mine = p.first + p.lane < p.end ? __ldg(a.column + p.first + p.lane) : 0;
-    for (int64_t at = p.first; at < p.end; at += step * U) {
-        key_rows<D> k[U];
-        value_rows<D> v[U];
-        uint32_t bits[U][2][2];
-        const int count = p.end - at < step * U ? int(p.end - at) : step * U;
+    const item_columns<D, Whole> of(a, p);
+    const uint32_t first = 1u << (p.g % 4 * 8 + slot_of<D>(2 * p.t));
+    const int slot = p.lane % (step * S);
+    const float scale = __shfl_sync(~0u, a.scale, 0); // from a register: of a parameter, each use loads it anew
+    fetched<D, S, Whole> rows;
+    if (of.count == 0)
+        return;
+    uint32_t next = of.column_at(slot);
 #pragma unroll
-        for (int u = 0; u < U; u++)
-            k[u].load(a, k_head, __shfl_sync(~0u, mine, (p.lane + step * u) % 32), count - step * u, p.g, p.t);
+    for (int u = 0; u < S; u++)
+        rows.load_keys(a, p, of, u, next);
 #pragma unroll
-        for (int u = 0; u < U; u++)
-            v[u].load(a, v_head, __shfl_sync(~0u, mine, (p.lane + step * u) % 32), count - step * u, p.lane);
+    for (int u = 0; u < S; u++)
+        rows.load_values(a, p, of, u, next, step * u);
+    next = of.column_at(step * S + slot);
+    for (int at = 0; at < of.count; at += step * S) {
 #pragma unroll
-        for (int u = 0; u < U; u++)
+        for (int u = 0; u < S; u++) {
+            float weight[H][2][4];
+            if (S > 1 && at + step * u >= of.count)
+                break;
+            multiply_rows<T, D, H, Whole>(weight, q, rows.k[u]);
+            rows.load_keys(a, p, of, u, next);
 #pragma unroll
-            for (int n = 0; n < 2; n++)
-                bits[u][n][0] = bits_of<D>(a, p, at + step * u, n, 0), bits[u][n][1] = bits_of<D>(a, p, at + step * u, n, 1);
-        mine = at + step * U + p.lane < p.end ? __ldg(a.column + at + step * U + p.lane) : 0;
+            for (int h = 0; h < H; h++)
+                weigh(weight[h], s, h, rows.bits[u], first, scale);
+            rows.v[u].turn();
 #pragma unroll
-        for (int u = 0; u < U; u++)
-            add_step<T>(s, a, q, k[u], v[u], bits[u]);
+            for (int h = 0; h < H; h++)
+                add_values<T>(s, h, weight[h], rows.v[u]);
+            rows.load_values(a, p, of, u, next, at + step * (u + S));
+        }
+        next = of.column_at(at + step * S * 2 + slot);
     }
 }
 
@@ -394,17 +481,12 @@ __device__ __forceinline__ void store_row(const window_args &a, const place &p, 
 template <int D, int H> __device__ __forceinline__ void finish(window_state<D, H> &s)
 {
 #pragma unroll
-    for (int r = 0; r < 2; r++) {
-        int any = s.any[r];
-        any |= __shfl_xor_sync(~0u, any, 1);
-        any |= __shfl_xor_sync(~0u, any, 2);
+    for (int h = 0; h < H; h++)
 #pragma unroll
-        for (int h = 0; h < H; h++) {
+        for (int r = 0; r < 2; r++) {
             s.sum[h][r] += __shfl_xor_sync(~0u, s.sum[h][r], 1);
             s.sum[h][r] += __shfl_xor_sync(~0u, s.sum[h][r], 2);
-            s.most[h][r] = any ? most_of_part(s.most[h][r]) : -INFINITY;
         }
-    }
 }
 
 // ---- Where something is not finite: row by row, entry by entry ----
@@ -468,17 +550,21 @@ template <class T, int D> __device__ void redo(const window_args &a, const place
 
 // ---- Kernels ----
 
-/* A warp a block: items are of very different sizes, and what the longest of a block leaves idle is lost.  How many
- * blocks fit is measured: more hide more of the latency, with fewer registers for each. */
-template <class T, int D, int H, int U>
-__global__ void __launch_bounds__(32, D == 128 ? 9 : D == 64 ? 16 : 18) attention_windows(const __grid_constant__ window_args a)
+/* Steps whose rows are on their way, and blocks that a multiprocessor should hold, for D columns.  Both are measured: more hide more of the latency, with
+ * fewer registers for each. */
+template <int D> constexpr int steps_ahead = D == 32 ? 2 : 1;
+template <int D> constexpr int resident = D == 128 ? 12 : D == 64 ? 16 : 20;
+
+/* A warp a block: items are of very different sizes, and what the longest of a block leaves idle is lost. */
+template <class T, int D, int H, bool Whole>
+__global__ void __launch_bounds__(32, resident<D>) attention_windows(const __grid_constant__ window_args a)
 {
     place p = find_place<H>(a, blockIdx.x);
     query_rows<D> q;
     window_state<D, H> s;
     s.clear();
     q.load(a, p.row, p.head, p.g, p.t);
-    walk<T, D, H, U>(s, a, p, q);
+    walk<T, D, H, steps_ahead<D>, Whole>(s, a, p, q);
     finish(s);
     if (__any_sync(~0u, !s.is_finite())) {
         for (int h = 0; h < H; h++, p.head++)
@@ -511,14 +597,23 @@ template <class T> __global__ void __launch_bounds__(threads) join_windows(const
 
 unsigned blocks_for(int64_t count) { return unsigned((count + warps - 1) / warps); }
 
+template <class T, int D, int H> void launch_items(const window_args &a, void *stream)
+{
+    const bool whole = a.together == D;
+    auto kernel = whole ? attention_windows<T, D, H, true> : attention_windows<T, D, H, false>;
+    TSR_LAUNCH(kernel, unsigned(a.nitems * (a.heads / H)), 32, query_rows<D>::shared_bytes, stream, a);
+}
+
 template <class T> tsr_status launch(const window_args &a, void *stream)
 {
-    const bool two = a.together > a.width;
-    auto kernel = two             ? attention_windows<T, 64, 2, 1>
-                  : a.width <= 32 ? attention_windows<T, 32, 1, 2>
-                  : a.width <= 64 ? attention_windows<T, 64, 1, 1>
-                                  : attention_windows<T, 128, 1, 1>;
-    TSR_LAUNCH(kernel, unsigned(a.nitems * (two ? a.heads / 2 : a.heads)), 32, 0, stream, a);
+    if (a.together > a.width)
+        launch_items<T, 64, 2>(a, stream);
+    else if (a.width <= 32)
+        launch_items<T, 32, 1>(a, stream);
+    else if (a.width <= 64)
+        launch_items<T, 64, 1>(a, stream);
+    else
+        launch_items<T, 128, 1>(a, stream);
     tsr_status status = launch_status();
     if (status != TSR_OK || a.nsplit == 0)
         return status;
