@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <cuda_runtime_api.h>
 
+#include "tessera/attention.h"
 #include "tessera/tessera.h"
 
 #define CUDA(call) assert_int_equal((call), cudaSuccess)
@@ -274,11 +275,206 @@ static void test_sampled(void **state)
     drop(&p);
 }
 
+/* ---- every function in a graph: the same bits as outside of one ---- */
+
+/* What a call writes, and whatever it needs. */
+typedef struct call {
+    tsr_sparse *a;
+    tsr_plan *plan;
+    tsr_attention_plan *attention;
+    tsr_dense b, c;
+    tsr_heads q, o, gradient;
+    float *lse, *bias;
+    void *written;
+    size_t bytes;
+    cudaStream_t stream;
+} call;
+
+typedef tsr_status (*call_function)(const call *c);
+
+static const tsr_batch two = {.count = 2, .first_stride = ROWS * COLUMNS, .second_stride = ROWS * COLUMNS};
+
+static tsr_status call_execute(const call *c)
+{
+    return tsr_execute(c->plan, 2, c->a, &c->b, 0, &c->c, c->stream);
+}
+static tsr_status call_complex(const call *c)
+{
+    return tsr_execute_complex(c->plan, (tsr_complex){1, 2}, c->a, &c->b, (tsr_complex){0, 0}, &c->c, c->stream);
+}
+static tsr_status call_fused(const call *c)
+{
+    const tsr_epilogue epilogue = {.bias = c->bias, .activation = TSR_ACTIVATION_RELU};
+    return tsr_execute_fused(c->plan, 1, c->a, &c->b, 0, &c->c, &epilogue, c->stream);
+}
+static tsr_status call_batch(const call *c)
+{
+    return tsr_execute_batch(c->plan, 1, c->a, &c->b, 0, &c->c, &two, c->stream);
+}
+static tsr_status call_sampled(const call *c)
+{
+    return tsr_execute_sddmm(c->plan, 3, &c->b, &c->c, 0, c->a, c->written, c->stream);
+}
+static tsr_status call_sampled_batch(const call *c)
+{
+    const tsr_batch batch = {.count = 2, .values_stride = offsets[ROWS], .first_stride = two.first_stride, .second_stride = two.second_stride};
+    return tsr_execute_sddmm_batch(c->plan, 3, &c->b, &c->c, 0, c->a, c->written, &batch, c->stream);
+}
+static tsr_status call_attention(const call *c)
+{
+    return tsr_attention_execute(c->attention, .1, &c->q, &c->q, &c->q, &c->o, c->lse, c->stream);
+}
+static tsr_status call_backward(const call *c)
+{
+    return tsr_attention_backward(c->attention, .1, &c->q, &c->q, &c->q, &c->o, c->lse, &c->q, &c->gradient, NULL, NULL, c->stream);
+}
+
+static char *contents(const void *there, size_t bytes)
+{
+    char *here = malloc(bytes);
+    assert_non_null(here);
+    CUDA(cudaMemcpy(here, there, bytes, cudaMemcpyDeviceToHost));
+    return here;
+}
+
+static void check_in_a_graph(const call *c, call_function function)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CUDA(cudaMemset(c->written, 0xff, c->bytes));
+    CUDA(cudaDeviceSynchronize());
+    assert_int_equal(function(c), TSR_OK);
+    CUDA(cudaStreamSynchronize(c->stream));
+    char *first = contents(c->written, c->bytes);
+    CUDA(cudaStreamBeginCapture(c->stream, cudaStreamCaptureModeGlobal));
+    assert_int_equal(function(c), TSR_OK);
+    CUDA(cudaStreamEndCapture(c->stream, &graph));
+    CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    CUDA(cudaMemset(c->written, 0xff, c->bytes));
+    CUDA(cudaDeviceSynchronize());
+    CUDA(cudaGraphLaunch(exec, c->stream));
+    CUDA(cudaStreamSynchronize(c->stream));
+    char *second = contents(c->written, c->bytes);
+    assert_memory_equal(first, second, c->bytes);
+    free(first);
+    free(second);
+    CUDA(cudaGraphExecDestroy(exec));
+    CUDA(cudaGraphDestroy(graph));
+}
+
+/* B and C for two products; bias and lse beside. */
+static call make_call(void)
+{
+    call c = {.bytes = 2 * sizeof b};
+    void *from;
+    CUDA(cudaMalloc(&from, 2 * sizeof b));
+    for (int k = 0; k < 2; k++) {
+        CUDA(cudaMemcpy((char *)from + (size_t)k * sizeof b, b, sizeof b, cudaMemcpyHostToDevice));
+    }
+    CUDA(cudaMalloc(&c.written, 2 * sizeof b));
+    CUDA(cudaMemset(c.written, 0, 2 * sizeof b));
+    CUDA(cudaMalloc((void **)&c.bias, COLUMNS * sizeof(float)));
+    CUDA(cudaMemset(c.bias, 0, COLUMNS * sizeof(float)));
+    CUDA(cudaMalloc((void **)&c.lse, ROWS * sizeof(float)));
+    CUDA(cudaStreamCreateWithFlags(&c.stream, cudaStreamNonBlocking));
+    CUDA(cudaDeviceSynchronize());
+    c.b = dense(from, TSR_MEMORY_DEVICE);
+    c.c = dense(c.written, TSR_MEMORY_DEVICE);
+    return c;
+}
+
+static void drop_call(call *c)
+{
+    CUDA(cudaFree(c->b.data));
+    CUDA(cudaFree(c->written));
+    CUDA(cudaFree(c->bias));
+    CUDA(cudaFree(c->lse));
+    CUDA(cudaStreamDestroy(c->stream));
+}
+
+static void capture_products(tsr_type type, const call_function *functions, int count)
+{
+    call c = make_call();
+    tsr_arrays of_type = arrays;
+    if (type == TSR_FC32) { /* pairs of neighbouring numbers */
+        of_type.type = c.b.type = c.c.type = type;
+        of_type.values = b;
+        c.b.ncols = c.c.ncols = c.b.ld = c.c.ld = COLUMNS / 2;
+    }
+    assert_int_equal(tsr_sparse_create_csr(&c.a, ROWS, ROWS, &of_type, 0), TSR_OK);
+    assert_int_equal(tsr_plan_create(&c.plan, TSR_OP_SPMM, tsr_default_semiring(type), c.a, &c.b, &c.c, 0), TSR_OK);
+    assert_true(tsr_plan_is_asynchronous(c.plan));
+    for (int k = 0; k < count; k++) {
+        check_in_a_graph(&c, functions[k]);
+    }
+    tsr_plan_destroy(c.plan);
+    tsr_sparse_destroy(c.a);
+    drop_call(&c);
+}
+
+static void test_graphs_of_products(void **state)
+{
+    (void)state;
+    static const call_function real[] = {call_execute, call_fused, call_batch}, complex[] = {call_complex};
+    capture_products(TSR_FP32, real, 3);
+    capture_products(TSR_FC32, complex, 1);
+}
+
+static void test_graphs_of_samples(void **state)
+{
+    (void)state;
+    call c = make_call();
+    c.bytes = 2 * (size_t)offsets[ROWS] * sizeof(float);
+    c.c = c.b; /* Y */
+    c.c.layout = TSR_COL_MAJOR;
+    c.c.nrows = COLUMNS;
+    c.c.ncols = ROWS;
+    assert_int_equal(tsr_sparse_create_csr(&c.a, ROWS, ROWS, &arrays, 0), TSR_OK);
+    assert_int_equal(tsr_plan_create(&c.plan, TSR_OP_SDDMM, tsr_default_semiring(TSR_FP32), c.a, &c.b, &c.c, 0), TSR_OK);
+    assert_true(tsr_plan_is_asynchronous(c.plan));
+    check_in_a_graph(&c, call_sampled_batch);
+    c.bytes /= 2;
+    check_in_a_graph(&c, call_sampled);
+    tsr_plan_destroy(c.plan);
+    tsr_sparse_destroy(c.a);
+    drop_call(&c);
+}
+
+/* As FP16, the halves of these numbers are 0 and numbers from -2 to 2. */
+static void capture_attention(tsr_type type)
+{
+    call c = make_call();
+    const int64_t width = 40;
+    c.q = (tsr_heads){.data = c.b.data, .type = type, .rows = ROWS, .heads = 1, .width = width, .ld = width, .memory = TSR_MEMORY_DEVICE};
+    c.o = c.gradient = c.q;
+    c.o.data = c.written;
+    assert_int_equal(tsr_sparse_create_csr(&c.a, ROWS, ROWS, &arrays, 0), TSR_OK);
+    assert_int_equal(tsr_attention_plan_create(&c.attention, c.a, &c.q, &c.q, &c.q, &c.o, TSR_ATTENTION_BACKWARD), TSR_OK);
+    assert_true(tsr_attention_plan_is_asynchronous(c.attention));
+    c.bytes = (size_t)(ROWS * width) * (type == TSR_FP32 ? 4 : 2);
+    check_in_a_graph(&c, call_attention);
+    c.gradient.data = (char *)c.written + c.bytes; /* beside o, which is read */
+    c.written = c.gradient.data;
+    check_in_a_graph(&c, call_backward);
+    c.written = c.o.data;
+    tsr_attention_plan_destroy(c.attention);
+    tsr_sparse_destroy(c.a);
+    drop_call(&c);
+}
+
+static void test_graphs_of_attention(void **state)
+{
+    (void)state;
+    capture_attention(TSR_FP32);
+    capture_attention(TSR_FP16);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_returns_at_once), cmocka_unit_test(test_streams_do_not_wait_for_each_other),
         cmocka_unit_test(test_one_plan_two_streams), cmocka_unit_test(test_graph), cmocka_unit_test(test_sampled),
+        cmocka_unit_test(test_graphs_of_products), cmocka_unit_test(test_graphs_of_samples), cmocka_unit_test(test_graphs_of_attention),
     };
     int count = 0;
     if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {

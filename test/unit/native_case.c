@@ -128,6 +128,12 @@ static bool is_real(tsr_type type)
     return type == TSR_FP32 || type == TSR_FP64;
 }
 
+/* For what a product must not look at. */
+static double unread_value(tsr_type type)
+{
+    return is_real(type) || tsr_is_half(type) ? NAN : 99;
+}
+
 static void choose_semiring(product *p)
 {
     p->s.type = (tsr_type)below(&p->random, TSR_TYPE_COUNT);
@@ -200,8 +206,9 @@ static void choose_sparse(product *p)
     p->a_type = random_type(p);
     choose_pattern(p);
     p->values = calloc((size_t)p->nvals + 1, 8);
+    const bool unread = p->alpha == 0 || p->op == TSR_OP_SDDMM;
     for (int64_t k = 0; k < p->nvals; k++) {
-        set(p->values, p->a_type, k, random_value(p));
+        set(p->values, p->a_type, k, unread ? unread_value(p->a_type) : random_value(p));
     }
     int64_t vectors = p->by_col ? p->ncols : p->nrows;
     p->base = (int)below(&p->random, 2);
@@ -222,7 +229,7 @@ static int64_t place(const tsr_dense *d, int64_t row, int64_t col)
     return d->layout == TSR_ROW_MAJOR ? row * d->ld + col : col * d->ld + row;
 }
 
-static matrix random_dense(product *p, tsr_type type, int64_t nrows, int64_t ncols)
+static matrix random_dense(product *p, tsr_type type, int64_t nrows, int64_t ncols, bool unread)
 {
     const tsr_layout layout = below(&p->random, 2) ? TSR_ROW_MAJOR : TSR_COL_MAJOR;
     matrix x = {.d = {.type = type, .layout = layout, .nrows = nrows, .ncols = ncols}};
@@ -231,9 +238,9 @@ static matrix random_dense(product *p, tsr_type type, int64_t nrows, int64_t nco
     x.cells = x.d.ld * (by_row ? nrows : ncols);
     x.d.data = calloc((size_t)x.cells + 1, 8);
     for (int64_t k = 0; k < x.cells; k++) {
-        set(x.d.data, type, k, is_real(type) || tsr_is_half(type) ? NAN : 99); /* padding: never read, never written */
+        set(x.d.data, type, k, unread_value(type)); /* padding: never read, never written */
     }
-    for (int64_t r = 0; r < nrows; r++) {
+    for (int64_t r = 0; r < nrows && !unread; r++) {
         for (int64_t c = 0; c < ncols; c++) {
             set(x.d.data, type, place(&x.d, r, c), random_value(p));
         }
@@ -250,11 +257,12 @@ static void choose(product *p)
     choose_sparse(p);
     bool sddmm = p->op == TSR_OP_SDDMM;
     const tsr_type first = native_case_on_device && below(&p->random, 2) ? p->s.type : random_dense_type(p);
-    p->first = sddmm ? random_dense(p, first, p->m, p->k) : random_dense(p, first, p->k, p->n);
-    p->second = sddmm ? random_dense(p, random_dense_type(p), p->k, p->n) : random_dense(p, p->s.type, p->m, p->n);
+    const bool no_terms = p->alpha == 0, no_result = p->beta == 0;
+    p->first = sddmm ? random_dense(p, first, p->m, p->k, no_terms) : random_dense(p, first, p->k, p->n, no_terms);
+    p->second = sddmm ? random_dense(p, random_dense_type(p), p->k, p->n, no_terms) : random_dense(p, p->s.type, p->m, p->n, no_result);
     p->result = calloc((size_t)p->nvals + 1, 8);
     for (int64_t k = 0; k < p->nvals; k++) {
-        set(p->result, p->s.type, k, random_value(p));
+        set(p->result, p->s.type, k, no_result ? unread_value(p->s.type) : random_value(p));
     }
 }
 
@@ -313,7 +321,7 @@ static void take(const product *p, sum *s, double term)
         s->value = s->value != 0 || term != 0;
     }
     s->present = true;
-    s->any |= UINT64_C(1) << (unsigned)term;
+    s->any |= term >= 0 ? UINT64_C(1) << (unsigned)term : 0;
 }
 
 static double value_at(const product *p, int64_t e)
@@ -335,7 +343,7 @@ static bool agrees(const product *p, const void *x, int64_t k, const sum *s, dou
             set(expected, p->s.type, 0, s->value);
         }
     } else {
-        set(expected, p->s.type, 0, p->alpha * (s->present ? s->value : 0) + (p->beta != 0 ? p->beta * before : 0));
+        set(expected, p->s.type, 0, (p->alpha != 0 && s->present ? p->alpha * s->value : 0) + (p->beta != 0 ? p->beta * before : 0));
         if (get(expected, p->s.type, 0) == 0 && get(x, p->s.type, k) == 0) {
             return true; /* the sign of zero is free */
         }
