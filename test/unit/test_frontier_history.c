@@ -9,9 +9,6 @@
 
 #include "src/policy/history/frontier_history.h"
 
-#define DEVICE 0.6 /* ms that the product of a level is predicted to take there */
-#define LEVEL (TSR_FRONTIER_LEVEL * DEVICE)
-
 /* A search: levels that the host pushes, as long as it does, and what it takes to bring their result to the device; then come `rest` levels
  * that are computed there anyway. */
 typedef struct search {
@@ -19,10 +16,11 @@ typedef struct search {
     int levels;       /* of host_ms, again and again */
     double upload_ms; /* 0: the search never gets there */
     int rest;
+    double device_ms; /* that the product of a level is predicted to take there */
 } search;
 
 /* Betweenness in batches of four, traced beside an H200: 2^20 vertices and 33 M entries, R-MAT and uniform; a grid of 1024 x 1024. */
-static const search rmat = {{5.5}, 1, 6, 6}, uniform = {{1.0, .25, 3.0}, 3, 12, 8}, grid = {{.15, .2, .25, .2}, 2000, 0, 0};
+static const search rmat = {{5.5}, 1, 6, 6, .6}, uniform = {{1.0, .25, 3.0}, 3, 12, 8, .6}, grid = {{.2, .3, .4, .3}, 2000, 0, 0, .12};
 
 typedef struct program {
     uint64_t kind;
@@ -37,16 +35,21 @@ static int forget(void **state)
     return 0;
 }
 
+static double level_ms(const search *s)
+{
+    return TSR_FRONTIER_PRODUCT * s->device_ms + TSR_FRONTIER_REST_MS;
+}
+
 static void on_host(program *p, const search *s)
 {
     int made = 0;
     for (; made < s->levels && !tsr_frontier_on_device(p->kind); made++) {
         const double ms = s->host_ms[made % 4];
         p->ms += ms;
-        tsr_frontier_pushed(p->kind, ms, DEVICE);
+        tsr_frontier_pushed(p->kind, ms, s->device_ms);
     }
     p->on_host++;
-    p->ms += s->upload_ms + s->rest * LEVEL;
+    p->ms += s->upload_ms + s->rest * level_ms(s);
     if (s->upload_ms > 0)
         tsr_frontier_uploaded(p->kind, s->upload_ms);
 }
@@ -57,8 +60,8 @@ static void run(program *p, const search *s)
         on_host(p, s);
         return;
     }
-    p->ms += (s->levels + s->rest) * LEVEL;
-    tsr_frontier_begins(p->kind);
+    tsr_frontier_begins(p->kind, p->ms);
+    p->ms += (s->levels + s->rest) * level_ms(s);
 }
 
 static program runs(const search *s, int count)
@@ -77,11 +80,32 @@ static void test_what_is_uploaded_later_begins_there(void **state)
     assert_in_range(runs(&uniform, 3).on_host, 1, 2);
 }
 
-/* One search of sixteen, then of thirty-two … is a trial. */
 static void test_trials_become_rare(void **state)
 {
     (void)state;
-    assert_in_range(runs(&uniform, 1000).on_host, 4, 9);
+    assert_in_range(runs(&uniform, 20).on_host, 1, 3);
+    tsr_frontier_forget();
+    assert_in_range(runs(&uniform, 1000).on_host, 5, 10);
+}
+
+/* Pushes of a grid that waited for others: some searches may be sent to the device for them, which last long. */
+static void test_a_long_search_is_tried_at_once(void **state)
+{
+    (void)state;
+    static const search disturbed = {{.2, 30, 30, .3}, 4, 0, 0, .12};
+    program p = runs(&disturbed, 1);
+    assert_true(tsr_frontier_on_device(p.kind));
+    for (int k = 0; k < 20; k++)
+        run(&p, &grid);
+    assert_in_range(p.on_host, 18, 20);
+}
+
+/* One call alone says nothing. */
+static void test_one_call_moves_nothing(void **state)
+{
+    (void)state;
+    static const search disturbed = {{.2, 3000, .2, .3}, 4, 0, 0, .12};
+    assert_false(tsr_frontier_on_device(runs(&disturbed, 1).kind));
 }
 
 static void test_small_levels_stay_on_the_host(void **state)
@@ -105,10 +129,10 @@ static void test_gains_are_not_saved_up(void **state)
 static void test_what_becomes_small_goes_back(void **state)
 {
     (void)state;
-    static const search tiny = {{.02}, 1, 0, 0};
+    static const search tiny = {{.02}, 1, 0, 0, .6};
     program p = runs(&rmat, 10);
     assert_true(tsr_frontier_on_device(p.kind));
-    for (int k = 0; k < 100; k++)
+    for (int k = 0; k < 300; k++)
         run(&p, &tiny);
     assert_false(tsr_frontier_on_device(p.kind));
 }
@@ -121,7 +145,7 @@ static void test_kinds_have_accounts_of_their_own(void **state)
     assert_true(tsr_frontier_on_device(p.kind));
     assert_false(tsr_frontier_on_device(other) || tsr_frontier_on_device(never));
     tsr_frontier_uploaded(other, 1000); /* nothing of it was pushed */
-    tsr_frontier_begins(other);
+    tsr_frontier_begins(other, 1);
     assert_false(tsr_frontier_on_device(other));
 }
 
@@ -130,6 +154,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_what_is_uploaded_later_begins_there, forget),
         cmocka_unit_test_setup(test_trials_become_rare, forget),
+        cmocka_unit_test_setup(test_a_long_search_is_tried_at_once, forget),
+        cmocka_unit_test_setup(test_one_call_moves_nothing, forget),
         cmocka_unit_test_setup(test_small_levels_stay_on_the_host, forget),
         cmocka_unit_test_setup(test_gains_are_not_saved_up, forget),
         cmocka_unit_test_setup(test_what_becomes_small_goes_back, forget),

@@ -398,7 +398,7 @@ void tsr_engine_frontier_moved(const tsr_call *call, double ms)
     if (!kind || call->decision.backend == tsr_backend_cpu())
         return;
     if (tsr_frontier_on_device(kind))
-        tsr_frontier_begins(kind);
+        tsr_frontier_begins(kind, tsr_engine_clock_ms());
     else
         tsr_frontier_uploaded(kind, ms);
 }

@@ -10,7 +10,8 @@ typedef struct searches {
     uint64_t key;
     double lost_ms, level_ms; /* level_ms: of one level on the device */
     bool on_device;
-    unsigned begun, trials;   /* searches on the device since the last trial on the host; trials that confirmed it */
+    double since_ms;          /* the first search on the device since it moved, or since the last trial on the host; 0: there was none */
+    unsigned trials;          /* that confirmed it */
     unsigned trial;           /* pushes that the trial may still last; 0: there is none */
 } searches;
 
@@ -33,29 +34,24 @@ static void end_trial(searches *s)
     s->trial = 0;
     s->on_device = s->lost_ms > 0;
     s->trials += s->trials < TSR_FRONTIER_DOUBLINGS;
+    s->since_ms = 0;
     if (!s->on_device)
         s->lost_ms = s->trials = 0;
-}
-
-static void move(searches *s)
-{
-    s->on_device = true;
-    s->begun = 0;
 }
 
 static void lose(searches *s, double ms)
 {
     const bool tried = s->trial > 0;
-    s->lost_ms = tried ? s->lost_ms + ms : fmax(s->lost_ms + ms, 0);
-    if (!tried && !s->on_device && s->lost_ms >= TSR_FRONTIER_RISK * s->level_ms)
-        move(s);
+    const double lost = s->lost_ms + fmin(ms, TSR_FRONTIER_MOST * s->level_ms);
+    s->lost_ms = tried ? lost : fmax(lost, 0);
+    s->on_device |= !tried && lost >= TSR_FRONTIER_RISK * s->level_ms;
 }
 
 void tsr_frontier_pushed(uint64_t kind, double ms, double device_ms)
 {
     TSR_HISTORY_LOCK(&history);
     searches *s = tsr_history_entry(&history, kind);
-    s->level_ms = TSR_FRONTIER_LEVEL * device_ms;
+    s->level_ms = TSR_FRONTIER_PRODUCT * device_ms + TSR_FRONTIER_REST_MS;
     lose(s, ms - s->level_ms);
     if (s->trial > 0 && --s->trial == 0)
         end_trial(s);
@@ -79,13 +75,16 @@ bool tsr_frontier_on_device(uint64_t kind)
     return s && is_there(s);
 }
 
-void tsr_frontier_begins(uint64_t kind)
+void tsr_frontier_begins(uint64_t kind, double now_ms)
 {
     TSR_HISTORY_LOCK(&history);
     searches *s = tsr_history_find(&history, kind);
-    if (!s || !is_there(s) || ++s->begun < (unsigned)TSR_FRONTIER_PAUSE << s->trials)
+    if (!s || !is_there(s))
         return;
-    s->begun = 0;
+    if (s->since_ms == 0)
+        s->since_ms = now_ms;
+    if (now_ms - s->since_ms < TSR_FRONTIER_PAUSE * s->level_ms * (double)(1u << s->trials))
+        return;
     s->lost_ms = 0;
     s->trial = TSR_FRONTIER_TRIAL;
 }

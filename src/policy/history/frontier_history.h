@@ -12,12 +12,16 @@
  * searches of the kind begin on the device.  Levels that stay small (a grid's, a road network's) gain there and lose nothing.
  * Every so often a search that begins there is computed on the host once more, to see what that takes now. */
 
-/* A level on the device takes so many times what its product is predicted to: other calls follow it, and its size is waited for. */
-#define TSR_FRONTIER_LEVEL 2.0
-/* So many levels must have been lost. */
+/* A level on the device takes so many times what its product is predicted to and ms more: other calls follow it, and its size is waited for (H200:
+ * 1.0 ms of a uniform graph, predicted .6; .5 of a grid, predicted .12). */
+#define TSR_FRONTIER_PRODUCT 2.0
+#define TSR_FRONTIER_REST_MS 0.3
+/* So many levels must have been lost; by one call, which may have been disturbed, no more than so many. */
 #define TSR_FRONTIER_RISK 4.0
-/* Searches that begin on the device before one is tried on the host, twice as many each time; and pushes that a trial lasts at most. */
-#define TSR_FRONTIER_PAUSE 16
+#define TSR_FRONTIER_MOST 3.0
+/* As long as so many levels take searches begin on the device before one is tried on the host: many short searches, or one that should not be there.
+ * Each time twice as long.  And: pushes that a trial lasts at most. */
+#define TSR_FRONTIER_PAUSE 200.0
 #define TSR_FRONTIER_DOUBLINGS 6
 #define TSR_FRONTIER_TRIAL 16
 
@@ -34,7 +38,7 @@ void tsr_frontier_uploaded(uint64_t kind, double ms);
 bool tsr_frontier_on_device(uint64_t kind);
 
 /* A search begins on the device: its frontier was on the host. */
-void tsr_frontier_begins(uint64_t kind);
+void tsr_frontier_begins(uint64_t kind, double now_ms);
 
 void tsr_frontier_forget(void); /* everything (tests) */
 
