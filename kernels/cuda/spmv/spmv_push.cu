@@ -246,6 +246,8 @@ extern "C" tsr_status tsr_cuda_push_run(const tsr_cuda_push *push, const void *p
     const tsr_cuda_csr *a = push->columns;
     if (!tsr_cuda_push_takes(push->semiring))
         return TSR_DECLINED;
+    if (a->nrows == 0 || a->ncols == 0)
+        most = 0;
     push_args q = {};
     q.pieces = static_cast<const push_piece *>(pieces);
     q.work = work;
