@@ -491,7 +491,9 @@ static bool rows_present(const tsr_view *a, int nthreads)
         return true;
     if (!a->p) /* only a device knows */
         return false;
-    if (a->by_col && tsr_share_rows(a, a->nvals - a->nrows))
+    if (!a->by_col)
+        return a->nvec == a->nrows && tsr_no_vector_empty(a, nthreads);
+    if (tsr_share_rows(a, a->nvals - a->nrows))
         return false;
     int8_t *flags = malloc((size_t)a->nrows);
     bool all = flags && tsr_nonempty_rows(flags, a, nthreads) == a->nrows;

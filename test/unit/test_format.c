@@ -557,9 +557,29 @@ static void test_nonempty_rows(void **state)
         if (s.view.by_col) {
             assert_false(tsr_share_rows(&s.view, s.view.nvals - want));
             assert_int_equal(tsr_share_rows(&s.view, s.view.nvals - want - 1), s.view.nvals <= 65536);
+        } else {
+            assert_int_equal(tsr_no_vector_empty(&s.view, 3), want == s.view.nvec);
         }
         free_sample(&s);
     }
+}
+
+/* Shared out among threads; the only empty one is where a thread begins, or ends, or nowhere. */
+static void test_no_vector_empty(void **state)
+{
+    (void)state;
+    enum { VECTORS = 300000 };
+    int64_t *p = malloc((VECTORS + 1) * sizeof *p);
+    const tsr_view view = {.format = TSR_SPARSE, .nrows = VECTORS, .ncols = 8, .nvec = VECTORS, .vlen = 8, .p = p};
+    const int64_t empty[] = {0, 1, 4095, 4096, 99999, 100000, VECTORS - 1, VECTORS};
+    for (int k = 0; k < 8; k++) {
+        p[0] = 0;
+        for (int64_t v = 0; v < VECTORS; v++)
+            p[v + 1] = p[v] + (v != empty[k]);
+        for (int threads = 1; threads <= 3; threads++)
+            assert_int_equal(tsr_no_vector_empty(&view, threads), empty[k] == VECTORS);
+    }
+    free(p);
 }
 
 int main(void)
@@ -581,6 +601,7 @@ int main(void)
         cmocka_unit_test(test_compaction),
         cmocka_unit_test(test_bitmap_compaction),
         cmocka_unit_test(test_nonempty_rows),
+        cmocka_unit_test(test_no_vector_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

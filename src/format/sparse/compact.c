@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ENTRIES = 1 << 16 };
+enum { FIRST_ENTRIES = 1 << 16, FIRST_VECTORS = 1 << 12 };
 
 static int64_t sum_bytes(const int8_t *b, int64_t begin, int64_t end)
 {
@@ -312,6 +312,24 @@ bool tsr_share_rows(const tsr_view *a, int64_t spare)
         spare -= set_bit(seen, tsr_offset(a->i, a->index_size == 4, e));
     free(seen);
     return spare < 0;
+}
+
+static bool none_empty(const tsr_view *a, int64_t begin, int64_t end)
+{
+    for (int64_t v = begin; v < end; v++)
+        if (tsr_view_start(a, v) == tsr_view_start(a, v + 1))
+            return false;
+    return true;
+}
+
+bool tsr_no_vector_empty(const tsr_view *a, int nthreads)
+{
+    const int nparts = tsr_parts(a->nvec, 1 << 16, nthreads);
+    bool none = none_empty(a, 0, a->nvec < FIRST_VECTORS ? a->nvec : FIRST_VECTORS);
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) reduction(&& : none) if (none && nparts > 1)
+    for (int part = 0; part < nparts; part++)
+        none = none && none_empty(a, tsr_part_begin(a->nvec, part, nparts), tsr_part_begin(a->nvec, part + 1, nparts));
+    return none;
 }
 
 int64_t tsr_nonempty_rows(int8_t *flags, const tsr_view *a, int nthreads)

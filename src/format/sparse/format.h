@@ -112,6 +112,9 @@ void tsr_spread_lists(int8_t *b, void *x, const int64_t *p, const int64_t *h, co
 /* flags[r] = 1 for every row r of a sparse view that has an entry; returns how many. */
 int64_t tsr_nonempty_rows(int8_t *flags, const tsr_view *a, int nthreads);
 
+/* Has every stored vector of a compressed view an entry? */
+bool tsr_no_vector_empty(const tsr_view *a, int nthreads);
+
 /* Are there more than `spare` entries among the first 65,536 of a view by column whose rows came before?  False if memory is short. */
 bool tsr_share_rows(const tsr_view *a, int64_t spare);
 

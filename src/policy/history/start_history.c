@@ -38,7 +38,8 @@ tsr_start tsr_start_pays(double gain_ms, double expected_calls, double run_ms)
     pthread_mutex_lock(&lock);
     lost = left_ms(lost, run_ms - last_ms) + gain_ms;
     last_ms = run_ms;
-    const bool ahead = ++calls > 1 && lost >= beside_ms(run_ms);
+    const bool alone = calls++ == 0;
+    const bool ahead = lost >= (alone ? TSR_GPU_START_BESIDE_MS : beside_ms(run_ms));
     pthread_mutex_unlock(&lock);
     return ahead ? TSR_START_AHEAD : TSR_START_NOT;
 }

@@ -15,7 +15,7 @@
  * second takes .09 more). */
 #define TSR_GPU_START_BESIDE_MS 100.0
 /* Calls that gain less than this share of the time that passes do not count.  A program that has run for a while is expected to run for as long
- * again, and will gain as much of it: so much less must have been lost, but something in any case, and by more than one call. */
+ * again, and will gain as much of it: so much less must have been lost, but something in any case, and not by the first call alone. */
 #define TSR_GPU_START_GAIN 0.1
 #define TSR_GPU_START_LEAST_MS 12.0
 
