@@ -75,7 +75,7 @@ static bool fits_together(const fetch_job *j, int pairs, int nthreads)
     return nthreads > 1 && j->count > j->chunk / 2 && j->nchunks <= TOGETHER && j->nchunks <= 2 * pairs;
 }
 
-static tsr_status bring_all(fetch_job *j)
+static tsr_status download_all(fetch_job *j)
 {
     tsr_status status = TSR_OK;
     for (int64_t chunk = 0; chunk < j->nchunks && status == TSR_OK; chunk++) {
@@ -89,7 +89,7 @@ static tsr_status bring_all(fetch_job *j)
 
 static tsr_status fetch_together(fetch_job *j, int nthreads)
 {
-    const tsr_status status = bring_all(j);
+    const tsr_status status = download_all(j);
     const int64_t per_chunk = (j->chunk + PIECES - 1) / PIECES, pieces = status == TSR_OK ? j->nchunks * PIECES : 0;
     int64_t total = 0;
 #pragma omp parallel for num_threads(nthreads) reduction(+ : total)

@@ -176,8 +176,8 @@ static double started_ms(const tsr_call *call, const tsr_features *f)
 
 static bool start_pays(const tsr_call *call, const tsr_features *f, double base)
 {
-    const double there = started_ms(call, f);
-    return tsr_engine_starts_gpu(tsr_start_gains(base, there) ? base - there : 0, call->expected_calls);
+    const double device = started_ms(call, f);
+    return tsr_engine_starts_gpu(tsr_start_gains(base, device) ? base - device : 0, call->expected_calls);
 }
 
 /* Left to the host it is timed there, and that counts. */

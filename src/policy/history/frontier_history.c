@@ -23,7 +23,7 @@ uint64_t tsr_frontier_kind(double entries, double rows_and_columns, double vecto
     return tsr_history_key((uint64_t[]){(uint64_t)entries, (uint64_t)rows_and_columns, (uint64_t)vectors}, 3);
 }
 
-static bool is_there(const searches *s)
+static bool pushes_on_device(const searches *s)
 {
     return s->on_device && s->trial == 0;
 }
@@ -61,7 +61,7 @@ void tsr_frontier_uploaded(uint64_t kind, double ms)
 {
     TSR_HISTORY_LOCK(&history);
     searches *s = tsr_history_find(&history, kind);
-    if (!s || is_there(s))
+    if (!s || pushes_on_device(s))
         return;
     lose(s, ms);
     if (s->trial > 0)
@@ -72,14 +72,14 @@ bool tsr_frontier_on_device(uint64_t kind)
 {
     TSR_HISTORY_LOCK(&history);
     const searches *s = tsr_history_find(&history, kind);
-    return s && is_there(s);
+    return s && pushes_on_device(s);
 }
 
 void tsr_frontier_begins(uint64_t kind, double now_ms)
 {
     TSR_HISTORY_LOCK(&history);
     searches *s = tsr_history_find(&history, kind);
-    if (!s || !is_there(s))
+    if (!s || !pushes_on_device(s))
         return;
     if (s->since_ms == 0)
         s->since_ms = now_ms;

@@ -9,8 +9,8 @@
 /* The first levels of a search are few entries, which the host pushes sooner than a device is asked.  Where a later level is computed on a
  * device nevertheless, what the host has made by then is sorted and uploaded, which may take longer than the device would have taken for all
  * of them.  So what the host's pushes and these uploads take longer than levels on the device is added up for each kind: when enough was lost,
- * searches of the kind begin on the device.  Levels that stay small (a grid's, a road network's) gain there and lose nothing.
- * Every so often a search that begins there is computed on the host once more, to see what that takes now. */
+ * searches of the kind begin on the device.  Levels that stay small (a grid's, a road network's) lose nothing on the host, and
+ * stay.  Every so often a search that begins on the device is computed on the host once more, to see what that takes now. */
 
 /* A level on the device takes so many times what its product is predicted to and ms more: other calls follow it, and its size is waited for (H200:
  * 1.0 ms of a uniform graph, predicted .6; .5 of a grid, predicted .12). */

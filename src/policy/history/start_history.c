@@ -9,9 +9,9 @@
 
 #define CLEARLY 2.0
 
-bool tsr_start_gains(double here_ms, double there_ms)
+bool tsr_start_gains(double host_ms, double device_ms)
 {
-    return here_ms >= CLEARLY * there_ms;
+    return host_ms >= CLEARLY * device_ms;
 }
 
 /* What must have been lost. */

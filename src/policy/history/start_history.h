@@ -16,8 +16,8 @@ typedef enum tsr_start {
  * expected often enough.  How much is enough depends on how long the program has run (TSR_GPU_START_GAIN). */
 tsr_start tsr_start_pays(double gain_ms, double expected_calls, double run_ms);
 
-/* Does a call that takes `here_ms` gain on a GPU for sure?  Where it is less, what is done between such calls loses as much there: of components,
+/* Does a call that takes `host_ms` gain on a GPU for sure?  Where it is less, what is done between such calls loses as much there: of components,
  * whose matrices are packed anew for each product and are uploaded, nothing is gained as a whole. */
-bool tsr_start_gains(double here_ms, double there_ms);
+bool tsr_start_gains(double host_ms, double device_ms);
 
 #endif
