@@ -609,7 +609,8 @@ static void test_sparse_products(void **state)
     assert_non_null(tsr_sparse_product_pays(&copies));
     /* A P of a 7-point grid of 10^6: 143 ms on a thread of an EPYC (Zen 5), ours 200; uniform 2^17, degree 4, whose rows reach everywhere: 85 and 45 */
     const tsr_sparse_product_features short_rows = {.work = 23e6, .columns = 125000, .nvals = 7e6, .places = 1.25e11, .span = 5000, .nthreads = 1};
-    tsr_sparse_product_features apart = short_rows, wide = short_rows, long_rows = short_rows;
+    tsr_sparse_product_features apart = short_rows, wide = short_rows, long_rows = short_rows, several = short_rows;
+    several.nthreads = 2; /* 123 and 26 ms to sort, ours 124 in the first call, 88 later */
     apart.span = 1e5;
     wide.columns = 1e6;
     wide.places = 1e12;
@@ -618,6 +619,7 @@ static void test_sparse_products(void **state)
     assert_null(tsr_sparse_product_pays(&apart));
     assert_null(tsr_sparse_product_pays(&wide));
     assert_null(tsr_sparse_product_pays(&long_rows));
+    assert_null(tsr_sparse_product_pays(&several));
     /* Under a bitmap mask, one thread of an EPYC: 256 rows of 2^16 columns, 2.7e6 products, 165 ms and ours 40; 4096^2, 2.6e5 products, complemented,
      * 12 ms and 7 to sort, ours 8, which is sorted; with fewer for a row nothing is gained */
     tsr_sparse_product_features sieved = {.work = 2.7e6, .columns = 65536, .nvals = 1.2e6, .places = 256.0 * 65536, .sieved = true, .nthreads = 1};
