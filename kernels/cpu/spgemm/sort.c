@@ -13,7 +13,7 @@
 enum {
     RANKED = 32,          /* entries that are sorted by rank, at most; whole groups of 16 */
     WORD = 6, GROUP = 12, /* columns of a word and of a word of words, as powers of two */
-    MOST_GROUPS = 64      /* from the least to the greatest column: more words, and notes, are not found in the cache any more */
+    MOST_GROUPS = 128     /* from the least to the greatest column: more words, and notes, are not found in the cache any more */
 };
 
 /* Ascending?  The least and the greatest. */
