@@ -30,6 +30,7 @@ struct strips_of {
     int64_t rows;
     bool turned;
     uint32_t words;       // of 32 blocks, for a strip
+    uint32_t reach_words; // A: the same; B: of 32 strips
     uint32_t *has;        // [strips * words] bits: which blocks
     uint32_t *rank;       // … how many the strip has in the words before
     const int64_t *first; // [strips] tiles of the strips before
@@ -45,19 +46,28 @@ __device__ __forceinline__ place_of_entry place_in(const strips_of &s, int64_t r
     return s.turned ? place_of_entry { index, uint32_t(row) } : place_of_entry { uint32_t(row), index };
 }
 
-/* gridDim.y warps for a row. */
+/* gridDim.y blocks for 128 rows of A, which are a strip, or 256 of B, which are a block of B': what their entries reach is marked in shared memory first,
+ * because all would wait for the few words of `has`. */
 __global__ void __launch_bounds__(threads) mark_blocks(strips_of s)
 {
-    int64_t row = (blockIdx.x * int64_t(threads) + threadIdx.x) / 32;
-    if (row >= s.rows)
-        return;
-    for (int64_t e = s.p[row] + blockIdx.y * 32 + threadIdx.x % 32, end = s.p[row + 1]; e < end; e += 32 * gridDim.y) {
-        place_of_entry at = place_in(s, row, __ldg(s.i + e));
-        uint32_t block = at.column / depth, bit = 1u << block % 32;
-        uint32_t *word = s.has + uint64_t(at.line / side) * s.words + block / 32;
-        if (!(__ldcg(word) & bit))
-            atomicOr(word, bit);
+    uint32_t *reached = reinterpret_cast<uint32_t *>(dynamic_shared());
+    const int64_t each = s.turned ? depth : side, row = blockIdx.x * each, begin = s.p[row], end = s.p[min(row + each, s.rows)];
+    const uint32_t width = s.turned ? side : depth;
+    for (uint32_t w = threadIdx.x; w < s.reach_words; w += threads)
+        reached[w] = 0;
+    __syncthreads();
+    for (int64_t e = begin + blockIdx.y * int64_t(threads) + threadIdx.x; e < end; e += int64_t(gridDim.y) * threads) {
+        uint32_t at = __ldg(s.i + e) / width, bit = 1u << at % 32;
+        if (!(static_cast<volatile uint32_t *>(reached)[at / 32] & bit))
+            atomicOr(reached + at / 32, bit);
     }
+    __syncthreads();
+    for (uint32_t w = threadIdx.x; w < s.reach_words; w += threads)
+        if (!s.turned && reached[w])
+            atomicOr(s.has + uint64_t(blockIdx.x) * s.words + w, reached[w]);
+        else
+            for (uint32_t bits = reached[w]; bits; bits &= bits - 1)
+                atomicOr(s.has + uint64_t(32 * w + uint32_t(__ffs(int(bits)) - 1)) * s.words + blockIdx.x / 32, 1u << blockIdx.x % 32);
 }
 
 /* A thread for a strip. */
@@ -73,7 +83,7 @@ __global__ void __launch_bounds__(threads) rank_blocks(const uint32_t *has, uint
     count[strip] = sum;
 }
 
-/* The same walk when tiles have numbers. */
+/* When tiles have numbers; gridDim.y warps for a row. */
 __global__ void __launch_bounds__(threads) set_bits(strips_of s)
 {
     int64_t row = (blockIdx.x * int64_t(threads) + threadIdx.x) / 32;
@@ -427,6 +437,9 @@ class Tiler {
 
     tsr_status run(int64_t *row_counts)
     {
+        constexpr uint32_t most_words = 12 * 1024; /* in shared memory */
+        if (w->words > most_words || w->b_strips / 32 >= most_words)
+            return TSR_DECLINED;
         if (tsr_cuda_spgemm_tiles < 0 || (tsr_cuda_spgemm_tiles == 0 && !tsr_spgemm_tiles_may_pay(&counts)))
             return TSR_DECLINED;
         tsr_status status = inspect();
@@ -446,17 +459,30 @@ class Tiler {
     {
         const tsr_cuda_csr *s = turned ? q->b : q->a;
         const uint64_t from = turned ? w->a_strips : 0;
-        return { s->p, s->i, s->nrows, turned, w->words, w->has + from * w->words, w->rank + from * w->words, w->first + from, w->bits };
+        return { s->p, s->i, s->nrows, turned, w->words, reach_words(turned), w->has + from * w->words, w->rank + from * w->words, w->first + from, w->bits };
     }
 
-    template <class Kernel> void for_entries(Kernel *kernel) const
+    uint32_t reach_words(bool turned) const { return turned ? pieces(w->b_strips, 32) : w->words; }
+
+    void mark() const
+    {
+        for (int turned = 0; turned < 2; turned++) {
+            const strips_of s = operand(turned);
+            const int64_t groups = pieces(s.rows, turned ? depth : side), wanted = 8 * int64_t(q->device->sms), entries = (turned ? q->b : q->a)->nvals;
+            const int64_t parts = min(wanted / max(groups, int64_t(1)), groups > 0 ? entries / groups / (4 * threads) : 0);
+            if (groups > 0)
+                TSR_LAUNCH(mark_blocks, dim3(unsigned(groups), unsigned(max(parts, int64_t(1)))), unsigned(threads), s.reach_words * sizeof(uint32_t), stream, s);
+        }
+    }
+
+    void set() const
     {
         for (int turned = 0; turned < 2; turned++) {
             const strips_of s = operand(turned);
             const int64_t warps = s.rows > 0 ? (turned ? q->b : q->a)->nvals / s.rows / 64 : 0; /* for a row */
-            const dim3 grid(blocks_for(uint64_t(s.rows) * 32, threads), unsigned(warps < 1 ? 1 : warps < 16 ? warps : 16));
             if (s.rows > 0)
-                TSR_LAUNCH(kernel, grid, unsigned(threads), 0, stream, s);
+                TSR_LAUNCH(set_bits, dim3(blocks_for(uint64_t(s.rows) * 32, threads), unsigned(min(max(warps, int64_t(1)), int64_t(16)))), unsigned(threads), 0,
+                    stream, s);
         }
     }
 
@@ -491,7 +517,7 @@ class Tiler {
         tsr_status status = get_strips();
         if (status != TSR_OK)
             return status;
-        for_entries(mark_blocks);
+        mark();
         TSR_LAUNCH(rank_blocks, blocks_for(strips(), threads), unsigned(threads), 0, stream, w->has, w->rank, w->first, strips(), w->words);
         TSR_LAUNCH(find_tiles<false>, blocks_for(w->a_strips * 32ull, threads), unsigned(threads), 0, stream, finding());
         status = tsr_cuda_scan(w->first, strips(), 1, scan, stream);
@@ -537,7 +563,7 @@ class Tiler {
         tsr_status status = tsr_cuda_set(w->bits, 0, size_t(kept) * tile_words * sizeof *w->bits, stream);
         if (status != TSR_OK)
             return status;
-        for_entries(set_bits);
+        set();
         TSR_LAUNCH(find_tiles<true>, blocks_for(w->a_strips * 32ull, threads), unsigned(threads), 0, stream, finding());
         return launch_status();
     }

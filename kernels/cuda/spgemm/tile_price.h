@@ -40,10 +40,11 @@ static inline double tsr_spgemm_tiles_least_ns(const tsr_spgemm_tile_counts *c)
     return TSR_SPGEMM_TILES_START + c->operands * TSR_SPGEMM_TILES_OPERAND + c->words * TSR_SPGEMM_TILES_WORD + c->entries * TSR_SPGEMM_TILES_ENTRY;
 }
 
-/* Is it worth while to look which tiles there are?  That is lost where they do not pay: never where most products have an entry of their own. */
+/* Is it worth while to look which tiles there are?  That is lost where they do not pay: never where most products have an entry of their own, nor where
+ * little can be gained. */
 static inline bool tsr_spgemm_tiles_may_pay(const tsr_spgemm_tile_counts *c)
 {
-    return c->products >= 8 * c->entries && tsr_spgemm_tiles_least_ns(c) < TSR_SPGEMM_TILES_MARGIN * tsr_spgemm_rows_ns(c);
+    return c->products >= 8 * c->entries && tsr_spgemm_tiles_least_ns(c) < 0.5 * tsr_spgemm_rows_ns(c);
 }
 
 static inline bool tsr_spgemm_tiles_pay(const tsr_spgemm_tile_counts *c)
