@@ -59,10 +59,10 @@ void *tsr_scratch(size_t bytes)
 
 #ifdef MADV_POPULATE_WRITE
 /* Memory that was used before has its pages mostly all or none. */
-static bool is_there(char *page, size_t page_bytes)
+static bool was_touched(char *page, size_t page_bytes)
 {
-    unsigned char resident = 0;
-    return mincore(page, page_bytes, &resident) != 0 || (resident & 1);
+    unsigned char in_core = 0;
+    return mincore(page, page_bytes, &in_core) != 0 || (in_core & 1);
 }
 #endif
 
@@ -71,7 +71,7 @@ void tsr_populate(void *block, size_t bytes)
 #ifdef MADV_POPULATE_WRITE
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const uintptr_t begin = ((uintptr_t)block + page - 1) & ~(uintptr_t)(page - 1), end = ((uintptr_t)block + bytes) & ~(uintptr_t)(page - 1);
-    if (end >= begin + TSR_POPULATE_LEAST && !is_there((char *)(end - page), page))
+    if (end >= begin + TSR_POPULATE_LEAST && !was_touched((char *)(end - page), page))
         (void)madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
 #else
     (void)block;
