@@ -1,5 +1,6 @@
 /* SpGEMM: the oracle against a product worked out by hand, and the CPU's kernel without memory.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +9,10 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "kernels/cpu/common/arrays.h"
 #include "kernels/spgemm.h"
 #include "test/unit/failing_memory.h"
 
@@ -397,13 +401,30 @@ static void memory_for_values_fails(void **state)
     assert_memory_equal(x, square_x, sizeof square_x);
 }
 
+/* Pages that are asked for before they are written: what was there stays, and nothing else is touched. */
+static void pages_come_at_once(void **state)
+{
+    (void)state;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = TSR_POPULATE_LEAST + 8 * page;
+    char *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(block, MAP_FAILED);
+    block[2 * page + 5] = 7;
+    tsr_populate(block + page + 3, bytes - 3 * page);
+    for (size_t k = 0; k < bytes; k++)
+        assert_int_equal(block[k], k == 2 * page + 5 ? 7 : 0);
+    tsr_populate(block, bytes);
+    tsr_populate(block + 1, 2);
+    assert_int_equal(block[2 * page + 5], 7);
+    munmap(block, bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_orientation), cmocka_unit_test(by_column),          cmocka_unit_test(under_masks),
         cmocka_unit_test(positions),         cmocka_unit_test(any_is_one_of_them),
         cmocka_unit_test(memory_fails),      cmocka_unit_test(large_memory_fails), cmocka_unit_test(memory_for_values_fails),
-        cmocka_unit_test(threads_agree),
+        cmocka_unit_test(threads_agree),     cmocka_unit_test(pages_come_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
