@@ -78,7 +78,7 @@ static void leave_windows(windows *w)
 static size_t at_most_bytes(const tsr_cuda_csr *s)
 {
     const size_t count = (size_t)s->nrows / 16 + 1, entries = (size_t)s->nvals, blocks = entries / 8 + count;
-    return 24 * count + 4 * entries + 16 * blocks + 48 * (blocks / 16 + count) + 65536;
+    return 24 * count + 4 * entries + 16 * blocks + 80 * (blocks / 16 + count) + 65536;
 }
 
 /* Without them, for want of memory or because they do not pay, the pattern by row does. */

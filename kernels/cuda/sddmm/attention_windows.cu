@@ -22,10 +22,17 @@ using namespace attention_rows;
 constexpr int height = 16, step = 16; // columns of a step: two blocks
 constexpr float room = 8;             // how far a score may be above its row's reference, as a power of 2
 
+/* All that a warp must know, in one place: what leads from one array to the next is waited for each time. */
+struct alignas(16) window_item {
+    int64_t first, block, partial; // its first vector and block; where it leaves what it found, -1: it writes O
+    uint32_t window;
+    int count; // vectors
+};
+
 struct window_args {
-    const int64_t *item_window, *item_block, *item_partial, *split_window, *split_partial; // tsr_work
-    const int64_t *vector, *block;                                                         // tsr_windows
-    const uint32_t *column, *mask;                                                         // mask: 4 numbers a block, 4 rows each
+    const window_item *item;
+    const int64_t *split_window, *split_partial; // tsr_work
+    const uint32_t *column, *mask;               // mask: 4 numbers a block, 4 rows each
     head_array q, k, v, o;
     float *lse, *partial;
     int64_t nitems, nsplit, nrows;
@@ -220,24 +227,18 @@ template <int D, int H> struct window_state {
 
 /* Where a warp works. */
 struct place {
-    int64_t window, row, first, end, block, partial; // vectors [first, end); partial -1: none
+    window_item item;
+    int64_t row;
     int head, g, t, lane; // head: the first
 };
 
 template <int H> __device__ __forceinline__ place find_place(const window_args &a, int64_t number)
 {
     place p;
-    const int64_t item = number % a.nitems;
+    p.item = a.item[number % a.nitems];
     p.head = int(number / a.nitems) * H; // head by head: the rows that are used often stay in the cache
     p.lane = int(threadIdx.x % 32), p.g = p.lane / 4, p.t = p.lane % 4;
-    p.window = a.item_window[item];
-    p.row = p.window * height;
-    p.block = a.item_block[item];
-    const int64_t before = a.block[p.window], base = a.vector[p.window], last = a.vector[p.window + 1];
-    p.first = base + 8 * (p.block - before);
-    p.end = base + 8 * (a.item_block[item + 1] - before);
-    p.end = p.end < last ? p.end : last;
-    p.partial = a.item_partial[item];
+    p.row = int64_t(p.item.window) * height;
     return p;
 }
 
@@ -362,8 +363,8 @@ template <int D, bool Whole> struct item_columns {
     int count;
     __device__ __forceinline__ item_columns(const window_args &a, const place &p)
         : k(keep_address(a.k.data + p.head * a.k.stride + 16 * p.t)),
-          v(keep_address(a.v.data + p.head * a.v.stride + 16 * (p.lane % value_rows<D, Whole>::lanes))), column(a.column + p.first),
-          mask(keep_address(a.mask + 4 * p.block + p.g / 4)), count(int(p.end - p.first))
+          v(keep_address(a.v.data + p.head * a.v.stride + 16 * (p.lane % value_rows<D, Whole>::lanes))), column(a.column + p.item.first),
+          mask(keep_address(a.mask + 4 * p.item.block + p.g / 4)), count(p.item.count)
     {
     }
     /* Column number `at`; past the end the last. */
@@ -451,7 +452,7 @@ __device__ __forceinline__ void store_row(const window_args &a, const place &p, 
     const int64_t row = p.row + p.g + 8 * half;
     const int head = p.head + h;
     const bool empty = s.most[h][half] == -INFINITY;
-    float *part = p.partial < 0 ? nullptr : part_of(a, p.partial, p.g + 8 * half, head);
+    float *part = p.item.partial < 0 ? nullptr : part_of(a, p.item.partial, p.g + 8 * half, head);
     if (row >= a.nrows)
         return;
 #pragma unroll
@@ -512,12 +513,10 @@ template <class T, int D> __device__ void redo_row(const window_args &a, const p
     softmax_state<N> s;
     bool empty = true;
     clear(s);
-    for (int64_t at = p.first; at < p.end; at++) {
-        const int64_t block = p.block + (at - p.first) / 8;
-        const int slot = int((at - p.first) % 8);
-        if (!(__ldg(a.mask + 4 * block + r / 4) >> (r % 4 * 8 + slot) & 1))
+    for (int at = 0; at < p.item.count; at++) {
+        if (!(__ldg(a.mask + 4 * (p.item.block + at / 8) + r / 4) >> (r % 4 * 8 + at % 8) & 1))
             continue;
-        const uint32_t column = __ldg(a.column + at);
+        const uint32_t column = __ldg(a.column + p.item.first + at);
         const T *v = row_at<T>(a.v, column, p.head);
         float x[N];
         for (int k = 0; k < N; k++)
@@ -527,7 +526,7 @@ template <class T, int D> __device__ void redo_row(const window_args &a, const p
         empty = false;
     }
     const float most = empty ? -INFINITY : most_of_part(s.most);
-    float *part = p.partial < 0 ? nullptr : part_of(a, p.partial, r, p.head);
+    float *part = p.item.partial < 0 ? nullptr : part_of(a, p.item.partial, r, p.head);
     T *o = reinterpret_cast<T *>(a.o.data + (p.row + r) * a.o.ld + p.head * a.o.stride);
     for (int k = 0; k < N; k++)
         if (p.lane + 32 * k < a.width) {
@@ -576,6 +575,16 @@ __global__ void __launch_bounds__(32, resident<D>) attention_windows(const __gri
         store_row<T>(a, p, s, h, 0);
         store_row<T>(a, p, s, h, 1);
     }
+}
+
+__global__ void list_items(window_item *item, const tsr_work work, const tsr_windows w)
+{
+    const int64_t k = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (k >= work.nitems)
+        return;
+    const int64_t window = work.window[k], block = work.block[k], before = w.vector[window] - 8 * w.block[window]; // vectors, less 8 a block
+    const int64_t end = before + 8 * work.block[k + 1], last = w.vector[window + 1];
+    item[k] = {before + 8 * block, block, work.partial[k], uint32_t(window), int((end < last ? end : last) - (before + 8 * block))};
 }
 
 /* A warp for each row of a window that was cut, and head. */
@@ -634,9 +643,9 @@ window_args arguments_of(const tsr_cuda_attention_windows *s, const tsr_attentio
     window_args a = {};
     const tsr_work &work = s->work;
     const tsr_windows &w = s->blocks.w;
-    a.item_window = work.window, a.item_block = work.block, a.item_partial = work.partial;
+    a.item = static_cast<const window_item *>(s->items);
     a.split_window = work.split_window, a.split_partial = work.split_partial;
-    a.vector = w.vector, a.block = w.block, a.column = w.column, a.mask = reinterpret_cast<const uint32_t *>(s->blocks.mask);
+    a.column = w.column, a.mask = reinterpret_cast<const uint32_t *>(s->blocks.mask);
     a.q = bytes_of(o->q), a.k = bytes_of(o->k), a.v = bytes_of(o->v), a.o = bytes_of(o->o);
     a.lse = o->lse, a.partial = static_cast<float *>(partial);
     a.nitems = work.nitems, a.nsplit = work.nsplit, a.nrows = w.nrows;
@@ -678,14 +687,22 @@ extern "C" tsr_status tsr_cuda_attention_windows_make(tsr_cuda_attention_windows
     if (status != TSR_OK)
         return status;
     status = tsr_cuda_make_work(&out->work, &out->blocks.w, out->blocks.mask, most_blocks(out->blocks.w, heads, device), stream);
+    const int64_t count = out->work.nitems;
+    if (status == TSR_OK)
+        status = tsr_cuda_malloc(&out->items, size_t(count + 1) * sizeof(window_item), stream);
+    if (status == TSR_OK && count > 0) {
+        TSR_LAUNCH(list_items, unsigned((count + threads - 1) / threads), threads, 0, stream, static_cast<window_item *>(out->items), out->work, out->blocks.w);
+        status = launch_status();
+    }
     if (status != TSR_OK)
-        tsr_cuda_free_bmat(&out->blocks, stream);
+        tsr_cuda_attention_windows_free(out, stream);
     return status;
 }
 
 extern "C" void tsr_cuda_attention_windows_free(tsr_cuda_attention_windows *s, void *stream)
 {
     if (s->blocks.w.height) {
+        tsr_cuda_free(s->items, stream);
         tsr_cuda_free_work(&s->work, stream);
         tsr_cuda_free_bmat(&s->blocks, stream);
     }
