@@ -44,13 +44,6 @@ template <class T> static __device__ __forceinline__ T *advance(T *p, uint32_t a
     return q;
 }
 
-/* The same for a number that is a kernel's parameter: it stays in a register. */
-static __device__ __forceinline__ float keep_number(float x)
-{
-    asm("" : "+f"(x));
-    return x;
-}
-
 /* 16 bytes of read-only data, asked for here: a plain load may be moved to where it is used, behind a branch. */
 static __device__ __forceinline__ void load_here(uint32_t (&x)[4], const void *p)
 {

@@ -571,7 +571,6 @@ template <class T> T *advance(T *p, uint32_t a, uint32_t b)
 {
     return reinterpret_cast<T *>(reinterpret_cast<uintptr_t>(p) + static_cast<uint64_t>(a) * b);
 }
-inline float keep_number(float x) { return x; }
 inline void load_here(uint32_t (&x)[4], const void *p)
 {
     const uint4 y = ::tsr_emulate::load(static_cast<const uint4 *>(p), "load_here");

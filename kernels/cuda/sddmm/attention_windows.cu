@@ -121,12 +121,12 @@ template <int D> struct query_rows {
 /* K's rows of slots g and g + 8 of a step, in the order of the scores. */
 template <int D, bool Whole> struct key_rows {
     uint32_t x[2][D / 32][4];
-    /* base: this lane's 16 bytes of row 0.  columns: those of the slots, in lanes first and on. */
-    __device__ __forceinline__ void load(const window_args &a, const char *base, uint32_t columns, int first, int g, int t)
+    /* base: this lane's 16 bytes of row 0.  columns: those of the slots, a lane each. */
+    __device__ __forceinline__ void load(const window_args &a, const char *base, uint32_t columns, int g, int t)
     {
 #pragma unroll
         for (int n = 0; n < 2; n++) {
-            const char *row = advance(base, __shfl_sync(~0u, columns, first + 8 * n + slot_of<D>(g)), uint32_t(a.k.ld));
+            const char *row = advance(base, __shfl_sync(~0u, columns, 8 * n + slot_of<D>(g)), uint32_t(a.k.ld));
 #pragma unroll
             for (int j = 0; j < D / 32; j++)
                 load_words(x[n][j], row + 64 * j, is_there<Whole>(a, 32 * j + 8 * t));
@@ -138,11 +138,11 @@ template <int D, bool Whole> struct key_rows {
 template <int D, bool Whole> struct value_rows {
     static constexpr int lanes = D == 32 ? 4 : 8, at_once = 32 / lanes, pieces = D / 8 / lanes, loads = step / at_once;
     uint32_t x[loads][pieces][4];
-    __device__ __forceinline__ void load(const window_args &a, const char *base, uint32_t columns, int first, int lane)
+    __device__ __forceinline__ void load(const window_args &a, const char *base, uint32_t columns, int lane)
     {
 #pragma unroll
         for (int e = 0; e < loads; e++) {
-            const char *row = advance(base, __shfl_sync(~0u, columns, first + e * at_once + lane / lanes), uint32_t(a.v.ld));
+            const char *row = advance(base, __shfl_sync(~0u, columns, e * at_once + lane / lanes), uint32_t(a.v.ld));
 #pragma unroll
             for (int h = 0; h < pieces; h++)
                 load_words(x[e][h], row + 16 * lanes * h, is_there<Whole>(a, (h * lanes + lane % lanes) * 8));
@@ -371,60 +371,36 @@ template <int D, bool Whole> struct item_columns {
     __device__ __forceinline__ uint32_t column_at(int at) const { return __ldg(advance(column, uint32_t(at < count ? at : count - 1), 4)); }
 };
 
-/* The rows of some steps, on their way or there. */
-template <int D, int S, bool Whole> struct fetched {
-    key_rows<D, Whole> k[S];
-    value_rows<D, Whole> v[S];
-    entry_bits<D> bits[S];
-    /* at: the number of step u's first column. */
-    __device__ __forceinline__ void load_keys(const window_args &a, const place &p, const item_columns<D, Whole> &of, int u, uint32_t columns)
-    {
-        k[u].load(a, of.k, columns, step * u, p.g, p.t);
-    }
-    __device__ __forceinline__ void load_values(const window_args &a, const place &p, const item_columns<D, Whole> &of, int u, uint32_t columns, int at)
-    {
-        v[u].load(a, of.v, columns, step * u, p.lane);
-        bits[u].load(advance(of.mask, uint32_t(at), 2), of.count - at);
-    }
-};
-
-/* S steps are on their way. */
-template <class T, int D, int H, int S, bool Whole>
+template <class T, int D, int H, bool Whole>
 __device__ __forceinline__ void walk(window_state<D, H> &s, const window_args &a, const place &p, const query_rows<D> &q)
 {
     const item_columns<D, Whole> of(a, p);
     const uint32_t first = 1u << (p.g % 4 * 8 + slot_of<D>(2 * p.t));
-    const int slot = p.lane % (step * S);
-    const float scale = __shfl_sync(~0u, a.scale, 0); // from a register: of a parameter, each use loads it anew
-    fetched<D, S, Whole> rows;
+    const int slot = p.lane % step;
+    key_rows<D, Whole> k;
+    value_rows<D, Whole> v;
+    entry_bits<D> bits;
     if (of.count == 0)
         return;
     uint32_t next = of.column_at(slot);
+    k.load(a, of.k, next, p.g, p.t);
+    v.load(a, of.v, next, p.lane);
+    bits.load(of.mask, of.count);
+    next = of.column_at(step + slot);
+    for (int at = 0; at < of.count; at += step) {
+        float weight[H][2][4];
+        multiply_rows<T, D, H, Whole>(weight, q, k);
+        k.load(a, of.k, next, p.g, p.t);
 #pragma unroll
-    for (int u = 0; u < S; u++)
-        rows.load_keys(a, p, of, u, next);
+        for (int h = 0; h < H; h++)
+            weigh(weight[h], s, h, bits, first, a.scale);
+        v.turn();
 #pragma unroll
-    for (int u = 0; u < S; u++)
-        rows.load_values(a, p, of, u, next, step * u);
-    next = of.column_at(step * S + slot);
-    for (int at = 0; at < of.count; at += step * S) {
-#pragma unroll
-        for (int u = 0; u < S; u++) {
-            float weight[H][2][4];
-            if (S > 1 && at + step * u >= of.count)
-                break;
-            multiply_rows<T, D, H, Whole>(weight, q, rows.k[u]);
-            rows.load_keys(a, p, of, u, next);
-#pragma unroll
-            for (int h = 0; h < H; h++)
-                weigh(weight[h], s, h, rows.bits[u], first, scale);
-            rows.v[u].turn();
-#pragma unroll
-            for (int h = 0; h < H; h++)
-                add_values<T>(s, h, weight[h], rows.v[u]);
-            rows.load_values(a, p, of, u, next, at + step * (u + S));
-        }
-        next = of.column_at(at + step * S * 2 + slot);
+        for (int h = 0; h < H; h++)
+            add_values<T>(s, h, weight[h], v);
+        v.load(a, of.v, next, p.lane);
+        bits.load(advance(of.mask, uint32_t(at + step), 2), of.count - at - step);
+        next = of.column_at(at + 2 * step + slot);
     }
 }
 
@@ -549,10 +525,8 @@ template <class T, int D> __device__ void redo(const window_args &a, const place
 
 // ---- Kernels ----
 
-/* Steps whose rows are on their way, and blocks that a multiprocessor should hold, for D columns.  Both are measured: more hide more of the latency, with
- * fewer registers for each. */
-template <int D> constexpr int steps_ahead = D == 32 ? 2 : 1;
-template <int D> constexpr int resident = D == 128 ? 12 : D == 64 ? 16 : 20;
+/* Warps that a multiprocessor should hold, for D columns.  Measured: more hide more of the latency, with fewer registers for each. */
+template <int D> constexpr int resident = D == 128 ? 12 : D == 64 ? 16 : 24;
 
 /* A warp a block: items are of very different sizes, and what the longest of a block leaves idle is lost. */
 template <class T, int D, int H, bool Whole>
@@ -563,7 +537,7 @@ __global__ void __launch_bounds__(32, resident<D>) attention_windows(const __gri
     window_state<D, H> s;
     s.clear();
     q.load(a, p.row, p.head, p.g, p.t);
-    walk<T, D, H, steps_ahead<D>, Whole>(s, a, p, q);
+    walk<T, D, H, Whole>(s, a, p, q);
     finish(s);
     if (__any_sync(~0u, !s.is_finite())) {
         for (int h = 0; h < H; h++, p.head++)
@@ -671,10 +645,11 @@ extern "C" bool tsr_cuda_attention_windows_fit(const tsr_cuda_csr *s, const tsr_
     return is_half && like->q.width <= 128 && shape_of(like).v == 8 && fits(s, like) && s->nrows > 0;
 }
 
-/* Measured on an H100: of 32 columns, a column of a window takes 1.23 times as long as an entry of a row whose heads lie side by side. */
+/* Of fewer than 32 columns (measured on an H100, of 32, with half of them in vain), a column of a window takes 1.23 times as long as an entry of a row
+ * whose heads lie side by side. */
 extern "C" bool tsr_cuda_attention_windows_pay(int64_t vectors, int64_t entries, const tsr_attention_operands *like)
 {
-    return like->q.width > 32 || like->q.heads < 4 || double(vectors) * 1.23 < double(entries);
+    return like->q.width >= 32 || like->q.heads < 4 || double(vectors) * 1.23 < double(entries);
 }
 
 extern "C" tsr_status tsr_cuda_attention_windows_make(tsr_cuda_attention_windows *out, const tsr_cuda_csr *s, int64_t heads,
