@@ -329,6 +329,17 @@ __device__ __forceinline__ void finish_sum(const panel_job &j, const tensor_outp
         }
 }
 
+/* The same of all rows in registers: alpha is in them already. */
+template <class Shape>
+__device__ __forceinline__ void finish_rows(const panel_job &j, int64_t column, typename Shape::sum (&sum)[rows][Shape::columns])
+{
+#pragma unroll
+    for (int c = 0; c < Shape::columns; c++)
+#pragma unroll
+        for (int r = 0; r < rows; r++)
+            sum[r][c] = tensor_finish(j.p, column + c, sum[r][c]);
+}
+
 /* plus_times: C = alpha * sum + beta * C. */
 template <class Shape>
 __device__ __forceinline__ void store_sum(const tensor_output<typename Shape::sum> &out, int row, int64_t column, int64_t n,
@@ -384,16 +395,16 @@ __device__ __forceinline__ void store_row(const panel_job &j, const task<typenam
     }
 }
 
-/* All rows, where that is nothing but storing them: no part is there already, all are inside and have entries, beta is 0, and there is no bias.  false: nothing
- * was stored. */
+/* All rows, where no part is there already, all are inside and have entries, and beta is 0.  false: nothing was stored. */
 template <class Shape>
 __device__ __forceinline__ bool store_all(const panel_job &j, const task<typename Shape::sum> &t, int consumer, uint32_t seen,
                                           uint32_t stored, typename Shape::sum (&sum)[rows][Shape::columns])
 {
     const tensor_output<typename Shape::sum> &out = t.out;
     const bool inside = out.vectors && (consumer + 1) * rows <= out.rows && t.column + Shape::tile <= j.p.n;
-    if (!inside || stored || out.beta != 0 || (t.offsets && seen != 255) || (Shape::finishes && t.finishes))
+    if (!inside || stored || out.beta != 0 || (t.offsets && seen != 255))
         return false;
+    const int64_t column = t.column + static_cast<int>(threadIdx.x % 32) * Shape::columns;
     if constexpr (Shape::is_sum && std::is_floating_point_v<typename Shape::sum>) {
         const typename Shape::sum alpha = out.alpha;
 #pragma unroll
@@ -401,8 +412,10 @@ __device__ __forceinline__ bool store_all(const panel_job &j, const task<typenam
 #pragma unroll
             for (int c = 0; c < Shape::columns; c++)
                 sum[r][c] *= alpha;
+        if (Shape::finishes && t.finishes)
+            finish_rows<Shape>(j, column, sum);
     }
-    typename Shape::sum *c = out.c + t.column + static_cast<int>(threadIdx.x % 32) * Shape::columns;
+    typename Shape::sum *c = out.c + column;
     if (out.row) {
         const uint32_t row = __ldg(out.row + consumer * rows + threadIdx.x % rows);
 #pragma unroll
