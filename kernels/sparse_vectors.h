@@ -125,6 +125,7 @@ typedef struct tsr_few_step {
     bool has_c;            /* C has entries that count */
     bool pattern;          /* values are of no interest: all of T have one, and those of C that stay */
     int64_t nvec, vlen;
+    int nthreads;          /* at most */
 } tsr_few_step;
 
 /* Is T, the masked op (x, y), found by walking over entries of a sparse operand or over a bitmap's bytes once?  And can C be held as it is? */
@@ -143,6 +144,15 @@ tsr_status tsr_cpu_few_merge(const tsr_few_step *step, tsr_few *t, tsr_few *c);
  * changed. */
 bool tsr_cpu_few_scatter(const tsr_few_step *step, const tsr_few *t, int8_t *b, void *x, int64_t *more);
 
+/* Is T found by walking over one list, so that C, bitmap or full, can take it place by place as it is made? */
+bool tsr_few_step_updates(const tsr_few_step *step);
+
+/* Such a C, in its place (b NULL: full).  Returns how many entries there are more. */
+int64_t tsr_cpu_few_update(const tsr_few_step *step, int8_t *b, void *x);
+
+/* Is T found by walking over one list, by all threads? */
+bool tsr_step_has_runs(const tsr_few_step *step);
+
 /* The CPU backend's (tsr_backend_host). */
 typedef struct tsr_few_kernels {
     int64_t (*push_work)(const tsr_push *push, int64_t most);
@@ -155,6 +165,9 @@ typedef struct tsr_few_kernels {
     tsr_status (*step)(const tsr_few_step *step, tsr_few *t);
     tsr_status (*merge)(const tsr_few_step *step, tsr_few *t, tsr_few *c);
     bool (*scatter)(const tsr_few_step *step, const tsr_few *t, int8_t *b, void *x, int64_t *more);
+    bool (*step_has_runs)(const tsr_few_step *step);
+    bool (*step_updates)(const tsr_few_step *step);
+    int64_t (*update)(const tsr_few_step *step, int8_t *b, void *x);
     void (*release)(tsr_few *few);
 } tsr_few_kernels;
 

@@ -38,7 +38,8 @@ const tsr_backend *tsr_backend_cpu(void)
     static const tsr_few_kernels few = {
         .push_work = tsr_push_work, .push_is_joint = tsr_push_is_joint, .push = tsr_cpu_push, .pull = tsr_cpu_pull, .pull_listed = tsr_cpu_pull_listed,
         .step_takes = tsr_few_step_takes, .step_work = tsr_few_step_work,
-        .step = tsr_cpu_few_step, .merge = tsr_cpu_few_merge, .scatter = tsr_cpu_few_scatter, .release = tsr_few_release};
+        .step = tsr_cpu_few_step, .merge = tsr_cpu_few_merge, .scatter = tsr_cpu_few_scatter, .step_has_runs = tsr_step_has_runs, .step_updates = tsr_few_step_updates,
+        .update = tsr_cpu_few_update, .release = tsr_few_release};
     static const tsr_spgemm_kernels spgemm = {
         .count = tsr_cpu_spgemm_count, .fill = tsr_cpu_spgemm_fill, .take = tsr_cpu_spgemm_take, .free = tsr_cpu_spgemm_free,
         .again = tsr_cpu_spgemm_again};

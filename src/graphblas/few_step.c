@@ -30,6 +30,30 @@ static bool is_sparse(GrB_Matrix handle)
     return tsr_match_sparsity(handle) == GxB_SPARSE;
 }
 
+static bool is_dense(GrB_Matrix handle)
+{
+    return tsr_match_sparsity(handle) & (GxB_BITMAP | GxB_FULL);
+}
+
+static bool update_pays(GrB_Matrix list, GrB_Matrix C, bool pairs)
+{
+    GrB_Index entries, rows, columns;
+    if (tsr_config_forces_cpu())
+        return true;
+    if (tsr_real.GrB_Matrix_nvals(&entries, list) != GrB_SUCCESS || tsr_real.GrB_Matrix_nrows(&rows, C) != GrB_SUCCESS ||
+        tsr_real.GrB_Matrix_ncols(&columns, C) != GrB_SUCCESS)
+        return false;
+    return tsr_few_update_pays(&(tsr_few_update_features){.entries = (double)entries, .places = (double)rows * (double)columns, .pairs = pairs});
+}
+
+/* C accum= op (A, B) into a bitmap or full C, where the entries of T are those of one sparse operand: SuiteSparse makes T first. */
+static bool updates_dense(const tsr_arguments *out)
+{
+    const bool a = out->A && is_sparse(out->A), b = out->B && is_sparse(out->B);
+    return out->accum && !out->M && is_dense(out->C) && a != b && (a || is_dense(out->A)) && (b || !out->B || is_dense(out->B)) &&
+           update_pays(a ? out->A : out->B, out->C, out->B);
+}
+
 /* SuiteSparse takes a microsecond and two nanoseconds an entry for most calls on sparse vectors.  Not where it walks over all places of a
  * dense mask by a general method, nor where it sorts what is new among C's entries, nor where it computes all that a sparse mask drops, nor
  * where it would sort what our products left in any order. */
@@ -49,7 +73,8 @@ static bool is_slow_in_suitesparse(const tsr_arguments *out, bool selects)
 bool tsr_few_considers(const tsr_arguments *out, bool selects)
 {
     GrB_Index rows = 0;
-    return out->C && (!out->B || tsr_config_forces_cpu()) && is_slow_in_suitesparse(out, selects) &&
+    const bool joint = out->C && !selects && updates_dense(out);
+    return out->C && (joint || ((!out->B || tsr_config_forces_cpu()) && is_slow_in_suitesparse(out, selects))) &&
            (out->vector || (tsr_real.GrB_Matrix_nrows(&rows, out->C) == GrB_SUCCESS && rows <= TSR_FEW));
 }
 
@@ -172,6 +197,7 @@ static void complete(few_call *h)
     s->has_c = h->old.view.nvals > 0;
     s->nvec = h->old.view.nvec;
     s->vlen = h->old.view.vlen;
+    s->nthreads = h->mod.nthreads;
 }
 
 static bool inspect_sorted(few_call *h, tsr_few_operand *o)
@@ -336,22 +362,32 @@ static bool into_sparse(GrB_Info *info, few_call *h)
     return done;
 }
 
+/* C's arrays take T, place by place if its list is known before. */
+static bool put_into(few_call *h, tsr_few *t, bool updates, const tsr_handover *arrays, int64_t *more)
+{
+    if (!updates)
+        return tsr_engine_few_scatter(&h->s, t, arrays->b, arrays->x, more);
+    *more = tsr_engine_few_update(&h->s, arrays->b, arrays->x);
+    return true;
+}
+
 /* In the arrays of a full C, or in those taken of a bitmap, as their entries have to be counted. */
 static bool into_dense(GrB_Info *info, few_call *h)
 {
     const GrB_Matrix C = h->c->given.C;
-    const bool bitmap = h->old.sparsity == GxB_BITMAP;
+    const bool bitmap = h->old.sparsity == GxB_BITMAP, updates = tsr_engine_few_updates(&h->s);
     tsr_handover arrays = {.x = (void *)(uintptr_t)h->old.view.x};
     tsr_few t;
     int64_t more = 0;
-    if (h->old.view.iso || tsr_engine_few_step(&h->s, &t) != TSR_OK)
+    tsr_few_begin(&t, 0);
+    if (h->old.view.iso || (!updates && tsr_engine_few_step(&h->s, &t) != TSR_OK))
         return false;
     const tsr_settings settings = tsr_settings_read(C);
     if (bitmap && !tsr_arrays_take(&arrays, C, h->c->given.vector, h->c->given.vector)) {
         tsr_engine_few_release(&t);
         return false;
     }
-    const bool done = tsr_engine_few_scatter(&h->s, &t, arrays.b, arrays.x, &more);
+    const bool done = put_into(h, &t, updates, &arrays, &more);
     tsr_engine_few_release(&t);
     *info = GrB_SUCCESS;
     if (bitmap) {

@@ -305,11 +305,14 @@ static void expect(const tsr_few_step *s)
     tsr_ref_ewise(&e, &given);
 }
 
+/* By way of T, or place by place where that can be. */
 static bool into_dense(const tsr_few_step *s, tsr_few *t)
 {
     int64_t more = 0, before = s->c.nvals, after = 0;
     int8_t *b = s->c.format == TSR_BITMAP ? c.b : NULL;
-    if (!tsr_cpu_few_scatter(s, t, b, c.dense, &more))
+    if (tsr_few_step_updates(s) && below(2))
+        more = tsr_cpu_few_update(s, b, c.dense);
+    else if (!tsr_cpu_few_scatter(s, t, b, c.dense, &more))
         return !b; /* a full C would lose entries */
     for (int64_t at = 0; at < s->nvec * s->vlen; at++)
         after += !b || b[at];
@@ -347,6 +350,45 @@ static bool check_step(void)
     return equal;
 }
 
+/* So many entries that they are dealt out to threads: C += X * Y and T = X * Y of every third place and a bitmap. */
+static bool check_long(void)
+{
+    enum { ROWS = 3, LENGTH = 90000, ALL = ROWS * LENGTH, ENTRIES = ALL / 3 };
+    int64_t *i = malloc(ENTRIES * sizeof *i), *x = malloc(ENTRIES * sizeof *x), *of_y = malloc(ALL * sizeof *of_y), *of_c = malloc(ALL * sizeof *of_c);
+    int64_t p[ROWS + 1], wrong = 0, in_c = 0;
+    int8_t *in_y = malloc(ALL), *b = malloc(ALL);
+    for (int64_t r = 0; r <= ROWS; r++)
+        p[r] = r * (LENGTH / 3);
+    for (int64_t t = 0; t < ENTRIES; t++)
+        x[t] = t, i[t] = t % (LENGTH / 3) * 3;
+    for (int64_t at = 0; at < ALL; at++)
+        of_y[at] = at, of_c[at] = 7, in_y[at] = at % 5 != 0, in_c += b[at] = at % 2 == 0;
+    const tsr_view vectors = {.type = TSR_INT64, .nrows = ROWS, .ncols = LENGTH, .nvec = ROWS, .vlen = LENGTH, .ld = LENGTH, .index_size = 8};
+    tsr_few_step s = {.step = {.op = TSR_EWISE_TIMES, .type = TSR_INT64, .result = TSR_INT64, .accumulates = true, .accum = TSR_EWISE_PLUS},
+                      .x = vectors, .y = vectors, .c = vectors, .has_x = true, .has_y = true, .has_c = true, .nvec = ROWS, .vlen = LENGTH, .nthreads = 4};
+    s.x.format = TSR_SPARSE, s.x.p = p, s.x.i = i, s.x.x = x, s.x.nvals = ENTRIES;
+    s.y.format = TSR_BITMAP, s.y.b = in_y, s.y.x = of_y, s.y.nvals = ALL - ALL / 5;
+    s.c.format = TSR_BITMAP, s.c.b = b, s.c.x = of_c, s.c.nvals = in_c;
+    tsr_few t;
+    if (!tsr_few_step_updates(&s) || tsr_cpu_few_step(&s, &t) != TSR_OK)
+        return false;
+    int64_t seen = 0, more = tsr_cpu_few_update(&s, b, of_c), joined = 0;
+    for (int64_t at = 0; at < ALL; at++) {
+        const int64_t r = at / LENGTH, j = at % LENGTH, product = (p[r] + j / 3) * at;
+        const bool made = j % 3 == 0 && at % 5 != 0, was = at % 2 == 0;
+        const tsr_few_vector *v = &t.vectors[r];
+        seen = j == 0 ? 0 : seen;
+        wrong += made && (v->i[seen] != j || ((const int64_t *)v->x)[seen] != product);
+        wrong += b[at] != (was || made) || (b[at] && of_c[at] != (was ? 7 : 0) + (made ? product : 0));
+        seen += made;
+        joined += made && !was;
+        wrong += j == LENGTH - 1 && v->count != seen;
+    }
+    tsr_few_release(&t);
+    free(i), free(x), free(of_y), free(of_c), free(in_y), free(b);
+    return wrong == 0 && more == joined;
+}
+
 int main(int argc, char **argv)
 {
     uint64_t seed = test_seed();
@@ -359,7 +401,9 @@ int main(int argc, char **argv)
     }
     static bool (*const checks[])(void) = {check_push, check_pull, check_pull_listed, check_step};
     static const char *const names[] = {"push", "pull", "pull_listed", "step"};
-    int failed = 0;
+    int failed = !check_long();
+    if (failed)
+        printf("FAIL long\n");
     for (int64_t k = 0; k < cases; k++, seed++) {
         state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
         const int which = (int)(k % (int64_t)(sizeof checks / sizeof *checks));

@@ -5,6 +5,7 @@
 #include "kernels/cpu/elementwise/ewise_loops.h"
 #include "kernels/cpu/sparse/gate.h"
 #include "kernels/cpu/common/scratch.h"
+#include "kernels/cpu/sparse/step.h"
 #include "kernels/cpu/sparse/take.h"
 #include "src/base/types.h"
 
@@ -37,47 +38,23 @@ static bool mask_is_listed(const tsr_few_step *s)
 
 /* ---- where T may have entries ---- */
 
-typedef enum walk { OF_MASK, OF_X, OF_Y, OF_ALL } walk;
-
-/* The operand whose entries are walked over. */
-static walk walk_of(const tsr_few_step *s)
-{
-    const bool x = s->has_x && is_sparse(&s->x), y = s->has_y && is_sparse(&s->y);
-    if (x && (!y || s->x.nvals <= s->y.nvals) && !(mask_is_listed(s) && s->mask.nvals < s->x.nvals))
-        return OF_X;
-    if (y && !(mask_is_listed(s) && s->mask.nvals < s->y.nvals))
-        return OF_Y;
-    return mask_is_listed(s) ? OF_MASK : OF_ALL;
-}
-
-static const tsr_view *view_of(const tsr_few_step *s, walk over)
-{
-    return over == OF_MASK ? &s->mask : over == OF_X ? &s->x : &s->y;
-}
-
 static bool mask_is_true(const tsr_few_step *s, int64_t at)
 {
     return s->step.mask_structural || tsr_is_true(&s->mask, at);
 }
 
-/* What has been walked over has the same list of places. */
-static bool same_list(const tsr_view *v, const tsr_view *walked)
-{
-    return is_sparse(v) && v->i == walked->i && v->p[0] == walked->p[0] && v->nvals == walked->nvals;
-}
-
 /* Of x and y: are their entries those walked over? */
 static bool needs_positions(const tsr_few_step *s, const tsr_view *walked)
 {
-    return (s->has_x && same_list(&s->x, walked)) || (s->has_y && same_list(&s->y, walked));
+    return (s->has_x && tsr_same_list(&s->x, walked)) || (s->has_y && tsr_same_list(&s->y, walked));
 }
 
-static void list_entries(row *w, walk over)
+static void list_entries(row *w, tsr_walk over)
 {
     const tsr_few_step *s = w->s;
-    const tsr_view *v = view_of(s, over);
+    const tsr_view *v = tsr_view_of(s, over);
     const int64_t *at = v->i, first = v->p[w->r];
-    const bool all = over != OF_MASK || s->step.mask_structural;
+    const bool all = over != TSR_WALK_MASK || s->step.mask_structural;
     w->sorted = !v->jumbled;
     w->count = v->p[w->r + 1] - first;
     if (all && w->count > 0)
@@ -146,10 +123,10 @@ static void list_mask(row *w)
     list_open(w, b ? b : x, b ? x : NULL);
 }
 
-static void apply_mask(row *w, walk over)
+static void apply_mask(row *w, tsr_walk over)
 {
     const tsr_few_step *s = w->s;
-    if (!s->has_mask || over == OF_MASK || over == OF_ALL)
+    if (!s->has_mask || over == TSR_WALK_MASK || over == TSR_WALK_ALL)
         return;
     const tsr_view *m = &s->mask;
     const bool listed = is_sparse(m), complement = s->step.mask_complement;
@@ -215,7 +192,7 @@ static void intersect(row *w, const tsr_view *v, const tsr_view *walked, int64_t
 {
     if (!is_sparse(v))
         intersect_dense(w, v, of_v, of_other);
-    else if (!walked || !same_list(v, walked))
+    else if (!walked || !tsr_same_list(v, walked))
         intersect_sparse(w, v, of_v, of_other);
 }
 
@@ -287,16 +264,16 @@ static void select_values(row *w)
 static void compute(row *w)
 {
     const tsr_few_step *s = w->s;
-    const walk over = walk_of(s);
-    const tsr_view *walked = over == OF_ALL ? NULL : view_of(s, over);
-    if (over == OF_ALL)
+    const tsr_walk over = tsr_walk_of(s);
+    const tsr_view *walked = over == TSR_WALK_ALL ? NULL : tsr_view_of(s, over);
+    if (over == TSR_WALK_ALL)
         list_mask(w);
     else
         list_entries(w, over);
     apply_mask(w, over);
-    if (s->has_x && over != OF_X)
+    if (s->has_x && over != TSR_WALK_X)
         intersect(w, &s->x, walked, w->of_x, w->of_y);
-    if (s->has_y && over != OF_Y)
+    if (s->has_y && over != TSR_WALK_Y)
         intersect(w, &s->y, walked, w->of_y, w->of_x);
     if (s->step.select)
         select_values(w);
@@ -309,8 +286,8 @@ static void compute(row *w)
 /* The most that vector r has places for. */
 static int64_t room(const tsr_few_step *s, int64_t r)
 {
-    const walk over = walk_of(s);
-    return over == OF_ALL ? s->vlen : entries(view_of(s, over), r);
+    const tsr_walk over = tsr_walk_of(s);
+    return over == TSR_WALK_ALL ? s->vlen : entries(tsr_view_of(s, over), r);
 }
 
 static int64_t room_of_all(const tsr_few_step *s)
@@ -325,7 +302,7 @@ static bool fits_mask(const tsr_few_step *s)
 {
     const tsr_view *m = &s->mask;
     const bool structural = s->step.mask_structural, bytes = structural || tsr_type_size(m->type) == 1;
-    if (walk_of(s) != OF_ALL)
+    if (tsr_walk_of(s) != TSR_WALK_ALL)
         return true;
     if (!s->has_mask || is_sparse(m) || s->step.mask_complement || !bytes)
         return false;
@@ -357,8 +334,8 @@ static int64_t open_work(const tsr_few_step *s)
 
 int64_t tsr_few_step_work(const tsr_few_step *s)
 {
-    const walk over = walk_of(s);
-    int64_t work = over == OF_ALL ? open_work(s) : view_of(s, over)->nvals;
+    const tsr_walk over = tsr_walk_of(s);
+    int64_t work = over == TSR_WALK_ALL ? open_work(s) : tsr_view_of(s, over)->nvals;
     work += (s->has_c && is_sparse(&s->c)) ? s->c.nvals : 0;
     if (s->has_mask && is_sparse(&s->mask))
         work += s->mask.nvals;
@@ -372,6 +349,10 @@ tsr_status tsr_cpu_few_step(const tsr_few_step *s, tsr_few *t)
     tsr_scratch *w = tsr_scratch_get(s->vlen, room_of_all(s));
     if (!w)
         return TSR_OUT_OF_MEMORY;
+    if (tsr_step_has_runs(s)) {
+        tsr_step_runs(s, w, t);
+        return TSR_OK;
+    }
     const size_t size = tsr_type_size(s->step.result);
     int64_t first = 0;
     for (int64_t r = 0; r < s->nvec; r++) {

@@ -164,7 +164,7 @@ bool tsr_engine_pull_leaves(const tsr_push *p, int64_t work)
 
 bool tsr_engine_few_step_wanted(const tsr_few_step *step, int nthreads)
 {
-    const tsr_few_step_features features = {.work = kernels()->step_work(step), .nthreads = nthreads};
+    const tsr_few_step_features features = {.work = kernels()->step_work(step), .runs = kernels()->step_has_runs(step), .nthreads = nthreads};
     return kernels()->step_takes(step) && (tsr_config_forces_cpu() || tsr_few_step_pays(&features));
 }
 
@@ -181,6 +181,16 @@ tsr_status tsr_engine_few_merge(const tsr_few_step *step, tsr_few *t, tsr_few *c
 bool tsr_engine_few_scatter(const tsr_few_step *step, const tsr_few *t, int8_t *b, void *x, int64_t *more)
 {
     return kernels()->scatter(step, t, b, x, more);
+}
+
+bool tsr_engine_few_updates(const tsr_few_step *step)
+{
+    return kernels()->step_updates(step);
+}
+
+int64_t tsr_engine_few_update(const tsr_few_step *step, int8_t *b, void *x)
+{
+    return kernels()->update(step, b, x);
 }
 
 void tsr_engine_few_release(tsr_few *few)

@@ -30,6 +30,8 @@ bool tsr_engine_pull_leaves(const tsr_push *pull, int64_t work);
 bool tsr_engine_few_step_wanted(const tsr_few_step *step, int nthreads);
 tsr_status tsr_engine_few_step(const tsr_few_step *step, tsr_few *t);
 tsr_status tsr_engine_few_merge(const tsr_few_step *step, tsr_few *t, tsr_few *c);
+bool tsr_engine_few_updates(const tsr_few_step *step);
+int64_t tsr_engine_few_update(const tsr_few_step *step, int8_t *b, void *x);
 bool tsr_engine_few_scatter(const tsr_few_step *step, const tsr_few *t, int8_t *b, void *x, int64_t *more);
 
 void tsr_engine_few_release(tsr_few *few);

@@ -37,9 +37,18 @@ bool tsr_pull_pays(const tsr_pull_features *pull);
 
 typedef struct tsr_few_step_features {
     int64_t work;    /* entries walked over */
+    bool runs;       /* by all threads */
     int nthreads;
 } tsr_few_step_features;
 
 bool tsr_few_step_pays(const tsr_few_step_features *step);
+
+/* A bitmap or full C that takes entries of one list, or pairs of them and what a dense operand has at their places. */
+typedef struct tsr_few_update_features {
+    double entries, places;
+    bool pairs;
+} tsr_few_update_features;
+
+bool tsr_few_update_pays(const tsr_few_update_features *update);
 
 #endif
