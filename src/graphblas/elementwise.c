@@ -163,6 +163,22 @@ static bool host_considers(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bo
            elements_of(out->C) >= TSR_EWISE_FEW;
 }
 
+static bool has_type(GrB_Matrix A, tsr_type type)
+{
+    tsr_type own;
+    return !A || (tsr_match_object_type(&own, A) && own == type);
+}
+
+/* Of few elements, all of them there and neither masked nor accumulated, only minima, maxima and typecasts pay: to take such a call apart
+ * costs as much as a tenth of it. */
+static bool leaves_early(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, const tsr_ewise *step)
+{
+    const bool extreme = (step->op == TSR_EWISE_MIN || step->op == TSR_EWISE_MAX) && (step->type == TSR_FP32 || step->type == TSR_FP64);
+    const bool full = !A || tsr_match_sparsity(A) == GxB_FULL, both = full && (!B || tsr_match_sparsity(B) == GxB_FULL);
+    return out->host && both && !extreme && !out->M && !out->accum && !tsr_config_forces_cpu() && elements_of(out->C) < TSR_EWISE_FEW &&
+           has_type(A, step->type) && has_type(B, step->type) && has_type(out->C, step->result);
+}
+
 static bool few_considers(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bool selects)
 {
     tsr_arguments given = tsr_given_of(out);
@@ -267,10 +283,11 @@ bool tsr_try_binary(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, tsr_
 {
     matched call = {0};
     tsr_ewise *step = &call.step;
-    if (!considered(out, x.object, y.object, BINARY) || !tsr_match_binary(&step->op, &step->type, op) ||
-        !place(&call.A, &step->x, step->type, &x) || !place(&call.B, &step->y, step->type, &y))
+    if (!considered(out, x.object, y.object, BINARY) || !tsr_match_binary(&step->op, &step->type, op))
         return false;
     step->result = tsr_ewise_compares(step->op) ? TSR_BOOL : step->type;
+    if (leaves_early(out, x.object, y.object, step) || !place(&call.A, &step->x, step->type, &x) || !place(&call.B, &step->y, step->type, &y))
+        return false;
     step->unite = pairing == TSR_PAIR_ADD;
     if (step->unite && step->result != step->type)
         return false;
