@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "residency.h"
 
+#include <dlfcn.h>
+
 /* A sparse operand and a sparse mask go there; what is there is not downloaded for them. */
 static void sparse_operands_come(void)
 {
@@ -209,6 +211,62 @@ static void large_matrices_go(void)
     REQUIRE(n == ROWS * (DEGREE - 1) && records("\"cpu:push\"") == 1 && routed_products() > 1);
     OK(GrB_Matrix_extractElement_INT32(&path, C, ROWS - 1, MANY + 1));
     REQUIRE(path == 9);
+    OK(GrB_finalize());
+}
+
+/* FEW entries in as many rows of F, pushed: is it right? */
+static void push_few(GrB_Matrix A, GrB_Index rows)
+{
+    GrB_Matrix F, C;
+    GrB_Index n = 0;
+    int32_t path = 0;
+    OK(GrB_Matrix_new(&F, GrB_INT32, rows, BIG));
+    OK(GrB_Matrix_new(&C, GrB_INT32, rows, BIG));
+    OK(GxB_Matrix_Option_set(F, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    for (GrB_Index k = 0; k < FEW; k++) OK(GrB_Matrix_setElement_INT32(F, 7, k, k));
+    OK(GrB_mxm(C, NULL, NULL, GrB_MIN_PLUS_SEMIRING_INT32, F, A, NULL));
+    OK(GrB_Matrix_nvals(&n, C));
+    OK(GrB_Matrix_extractElement_INT32(&path, C, FEW - 1, FEW + 1));
+    REQUIRE(n == FEW * DEGREE && path == 9);
+    OK(GrB_Matrix_free(&F));
+    OK(GrB_Matrix_free(&C));
+}
+
+/* What the library remembers (src/policy/history/frontier_history.h). */
+typedef union history {
+    void *address;
+    uint64_t (*kind)(double, double, double);
+    void (*pushed)(uint64_t, double, double);
+    bool (*on_device)(uint64_t);
+} history;
+
+static history history_function(const char *name)
+{
+    void *core = dlopen("libtessera-core.so.0", RTLD_NOW | RTLD_NOLOAD);
+    REQUIRE(core);
+    const history function = {dlsym(core, name)};
+    REQUIRE(function.address);
+    return function;
+}
+
+/* Few entries are pushed on the host, until that has lost time that a device would have spared. */
+static void searches_begin_where_no_time_is_lost(void)
+{
+    enum { ROWS = 40 };
+    start_auto();
+    GrB_Matrix A = ring(DEGREE), B;
+    const history pushed = history_function("tsr_frontier_pushed"), on_device = history_function("tsr_frontier_on_device");
+    const uint64_t kind = history_function("tsr_frontier_kind").kind((double)BIG * DEGREE, 2.0 * BIG, ROWS);
+    OK(GrB_Matrix_new(&B, GrB_INT32, BIG, ROWS));
+    OK(GrB_Matrix_assign_INT32(B, NULL, NULL, 1, GrB_ALL, BIG, GrB_ALL, ROWS, NULL));
+    OK(GrB_mxm(B, NULL, NULL, GrB_MIN_PLUS_SEMIRING_INT32, A, B, NULL)); /* the device runs */
+    push_few(A, ROWS);
+    REQUIRE(records("\"cpu:push\"") == 1 && !on_device.on_device(kind));
+    for (int k = 0; k < 2; k++) pushed.pushed(kind, 1000, .1);
+    REQUIRE(on_device.on_device(kind));
+    const int before = routed_products();
+    push_few(A, ROWS);
+    REQUIRE(records("\"cpu:push\"") == 1 && routed_products() > before);
     OK(GrB_finalize());
 }
 
@@ -664,6 +722,7 @@ TEST(sparse_vector_multiplies)
 TEST(narrow_matrices_multiply)
 TEST(large_frontiers_go)
 TEST(searches_go)
+TEST(searches_begin_where_no_time_is_lost)
 TEST(large_matrices_go)
 TEST(applied_in_place)
 TEST(sums_of_rows_stay)
@@ -690,6 +749,7 @@ int main(void)
         cmocka_unit_test(test_narrow_matrices_multiply),
         cmocka_unit_test(test_large_frontiers_go),
         cmocka_unit_test(test_searches_go),
+        cmocka_unit_test(test_searches_begin_where_no_time_is_lost),
         cmocka_unit_test(test_large_matrices_go),
         cmocka_unit_test(test_applied_in_place),
         cmocka_unit_test(test_sums_of_rows_stay),
