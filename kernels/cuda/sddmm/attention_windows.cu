@@ -527,7 +527,7 @@ template <class T, int D> __device__ void redo(const window_args &a, const place
 // ---- Kernels ----
 
 /* Warps that a multiprocessor should hold, for D columns.  Measured: more hide more of the latency, with fewer registers for each. */
-template <int D> constexpr int resident = D == 128 ? 12 : D == 64 ? 16 : 24;
+template <int D> constexpr int warps_held = D == 128 ? 12 : D == 64 ? 16 : 24;
 
 template <class T, int D, int H, bool Whole> __device__ __forceinline__ void compute_item(const window_args &a, place p)
 {
@@ -552,7 +552,7 @@ template <class T, int D, int H, bool Whole> __device__ __forceinline__ void com
 /* A warp a block: items are of very different sizes, and what the longest of a block leaves idle is lost.  Where there are very many, a warp has some
  * neighbours, whose numbers and columns lie in a line that is there already. */
 template <class T, int D, int H, bool Whole>
-__global__ void __launch_bounds__(32, resident<D>) attention_windows(const __grid_constant__ window_args a)
+__global__ void __launch_bounds__(32, warps_held<D>) attention_windows(const __grid_constant__ window_args a)
 {
     const int64_t first = int64_t(blockIdx.x) * a.each, count = a.nitems * (a.heads / H);
 #pragma unroll 1
@@ -593,7 +593,7 @@ template <class T, int D, int H> void launch_items(window_args a, void *stream)
 {
     constexpr int64_t rounds = 16, most = 4; // rounds: of items, for each warp that a multiprocessor holds
     const bool whole = a.together == D;
-    const int64_t count = a.nitems * (a.heads / H), many = count / (rounds * resident<D> * a.sms);
+    const int64_t count = a.nitems * (a.heads / H), many = count / (rounds * warps_held<D> * a.sms);
     a.each = int(many < 1 ? 1 : many < most ? many : most);
     auto kernel = whole ? attention_windows<T, D, H, true> : attention_windows<T, D, H, false>;
     TSR_LAUNCH(kernel, unsigned((count + a.each - 1) / a.each), 32, query_rows<D>::shared_bytes, stream, a);
