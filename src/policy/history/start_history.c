@@ -17,7 +17,7 @@ bool tsr_start_gains(double host_ms, double device_ms)
 /* What must have been lost. */
 static double beside_ms(double run_ms)
 {
-    return fmax(TSR_GPU_START_BESIDE_MS - TSR_GPU_START_GAIN * run_ms, TSR_GPU_START_LEAST_MS);
+    return fmax(TSR_GPU_START_BESIDE_MS - TSR_GPU_START_SHARE * run_ms, TSR_GPU_START_LEAST_MS);
 }
 
 /* What was lost, less a share of the time since the last call. */

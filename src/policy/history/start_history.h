@@ -13,7 +13,7 @@ typedef enum tsr_start {
 
 /* A product would gain so many ms on a GPU that runs.  To start it costs as much as many products gain.  It is started beside the program
  * when enough has been lost without it, less a tenth of the time that has passed meanwhile; at once by a product that gains as much as a start takes, or is
- * expected often enough.  How much is enough depends on how long the program has run (TSR_GPU_START_GAIN). */
+ * expected often enough.  How much is enough depends on how long the program has run (TSR_GPU_START_SHARE). */
 tsr_start tsr_start_pays(double gain_ms, double expected_calls, double run_ms);
 
 /* Does a call that takes `host_ms` gain on a GPU for sure?  Where it is less, what is done between such calls loses as much there: of components,

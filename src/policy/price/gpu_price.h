@@ -14,8 +14,10 @@
 /* Beside the program that takes 100 ms from it: 10 or so for pages that wait for the driver's, and 90 at its end (H200: a process that sleeps for a
  * second takes .09 more). */
 #define TSR_GPU_START_BESIDE_MS 100.0
-/* Calls that gain less than this share of the time that passes do not count.  A program that has run for a while is expected to run for as long
- * again, and will gain as much of it: so much less must have been lost, but something in any case, and not by the first call alone. */
+/* Of the time that a program has run already: nobody notices that much.  Something must have been lost in any case, and not by the first call
+ * alone. */
+#define TSR_GPU_START_SHARE 0.03
+/* Calls that gain less than this share of the time that passes do not count. */
 #define TSR_GPU_START_GAIN 0.1
 #define TSR_GPU_START_LEAST_MS 12.0
 
