@@ -321,7 +321,6 @@ typedef struct tsr_cuda_attention_windows {
     tsr_bmat blocks; /* the pattern, height 16 */
     tsr_work work;
     void *items; /* what a warp must know of each */
-    int sms;     /* multiprocessors of the device */
 } tsr_cuda_attention_windows;
 
 /* FP16 or BF16, rows of up to 128 elements at multiples of 16 bytes. */

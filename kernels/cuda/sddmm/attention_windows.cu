@@ -37,7 +37,6 @@ struct window_args {
     float *lse, *partial;
     int64_t nitems, nsplit, nrows;
     int heads, width, together; // together: columns of the heads of one item
-    int sms, each;              // each: items of a warp
     float scale; // times log2 (e)
 };
 
@@ -529,8 +528,11 @@ template <class T, int D> __device__ void redo(const window_args &a, const place
 /* Warps that a multiprocessor should hold, for D columns.  Measured: more hide more of the latency, with fewer registers for each. */
 template <int D> constexpr int warps_held = D == 128 ? 12 : D == 64 ? 16 : 24;
 
-template <class T, int D, int H, bool Whole> __device__ __forceinline__ void compute_item(const window_args &a, place p)
+/* A warp a block: items are of very different sizes, and what the longest of a block leaves idle is lost. */
+template <class T, int D, int H, bool Whole>
+__global__ void __launch_bounds__(32, warps_held<D>) attention_windows(const __grid_constant__ window_args a)
 {
+    place p = find_place<H>(a, blockIdx.x);
     query_rows<D> q;
     window_state<D, H> s;
     s.clear();
@@ -547,17 +549,6 @@ template <class T, int D, int H, bool Whole> __device__ __forceinline__ void com
         store_row<T>(a, p, s, h, 0);
         store_row<T>(a, p, s, h, 1);
     }
-}
-
-/* A warp a block: items are of very different sizes, and what the longest of a block leaves idle is lost.  Where there are very many, a warp has some
- * neighbours, whose numbers and columns lie in a line that is there already. */
-template <class T, int D, int H, bool Whole>
-__global__ void __launch_bounds__(32, warps_held<D>) attention_windows(const __grid_constant__ window_args a)
-{
-    const int64_t first = int64_t(blockIdx.x) * a.each, count = a.nitems * (a.heads / H);
-#pragma unroll 1
-    for (int64_t k = first; k < first + a.each && k < count; k++)
-        compute_item<T, D, H, Whole>(a, find_place<H>(a, k));
 }
 
 __global__ void list_items(window_item *item, const tsr_work work, const tsr_windows w)
@@ -589,14 +580,11 @@ template <class T> __global__ void __launch_bounds__(threads) join_windows(const
 
 unsigned blocks_for(int64_t count) { return unsigned((count + warps - 1) / warps); }
 
-template <class T, int D, int H> void launch_items(window_args a, void *stream)
+template <class T, int D, int H> void launch_items(const window_args &a, void *stream)
 {
-    constexpr int64_t rounds = 16, most = 4; // rounds: of items, for each warp that a multiprocessor holds
     const bool whole = a.together == D;
-    const int64_t count = a.nitems * (a.heads / H), many = count / (rounds * warps_held<D> * a.sms);
-    a.each = int(many < 1 ? 1 : many < most ? many : most);
     auto kernel = whole ? attention_windows<T, D, H, true> : attention_windows<T, D, H, false>;
-    TSR_LAUNCH(kernel, unsigned((count + a.each - 1) / a.each), 32, query_rows<D>::shared_bytes, stream, a);
+    TSR_LAUNCH(kernel, unsigned(a.nitems * (a.heads / H)), 32, query_rows<D>::shared_bytes, stream, a);
 }
 
 template <class T> tsr_status launch(const window_args &a, void *stream)
@@ -636,7 +624,6 @@ window_args arguments_of(const tsr_cuda_attention_windows *s, const tsr_attentio
     a.lse = o->lse, a.partial = static_cast<float *>(partial);
     a.nitems = work.nitems, a.nsplit = work.nsplit, a.nrows = w.nrows;
     a.heads = int(o->q.heads), a.width = int(o->q.width), a.together = two_at_once(o) ? 2 * a.width : a.width;
-    a.sms = s->sms;
     a.scale = float(o->scale) * log2_of_e;
     return a;
 }
@@ -669,7 +656,6 @@ extern "C" tsr_status tsr_cuda_attention_windows_make(tsr_cuda_attention_windows
                                                       const tsr_cuda_device *device, void *stream)
 {
     *out = {};
-    out->sms = device->sms;
     tsr_source source = {};
     source.nrows = s->nrows, source.ncols = s->ncols, source.nvals = s->nvals, source.p = s->p, source.i = s->i;
     tsr_status status = tsr_cuda_make_bmat(&out->blocks, &source, height, stream);
