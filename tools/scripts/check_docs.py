@@ -182,10 +182,11 @@ def rows_of_clients(_, content):
 
 
 def rows_of_algorithms(_, content):
-    """Of bench/algorithms.py: SuiteSparse in ms, and that by ours, with gpu and auto, or of auto alone all calls and the first one."""
+    """Of bench/algorithms.py: SuiteSparse in ms, and that by ours, all calls and later ones with gpu and auto, or of auto alone all calls and the
+    first one."""
     return ['|'.join([f"{case['plain_ms']:.1f}", *(f'{ratio:.2f}' for ratio in (
-        (case['ratio_auto'], case['ratio']) if 'ratio_auto' in case else (case['ratio'], case['plain_first_ms'] / case['auto_first_ms'])))])
-            for case in content if 'ratio' in case]
+        (case['ratio'], case['ratio_later'], case['ratio_auto'], case['ratio_auto_later']) if 'ratio_auto' in case
+        else (case['ratio'], case['plain_first_ms'] / case['auto_first_ms'])))]) for case in content if 'ratio' in case]
 
 
 def rows_of_layers(_, content):
