@@ -60,7 +60,6 @@ static tsr_status check_apart(const batch *b)
     const tsr_batch *of = b->of;
     const tsr_dense *c = b->second;
     const tsr_span written = hull(c, of->count, of->second_stride);
-    const tsr_view *a = &b->a->view;
     const size_t one = hull(c, 1, 0).length, size = tsr_type_size(c->type);
     for (int64_t q = 1; q < of->count && (size_t)((q - 1) * of->second_stride) * size < one; q++) {
         if (tsr_native_overlap(span_of(c, 0), span_of(c, q * of->second_stride))) {
@@ -68,9 +67,8 @@ static tsr_status check_apart(const batch *b)
                                    (long long)of->second_stride, (long long)q);
         }
     }
-    const int64_t values = a->iso ? 0 : a->nvals + (of->count - 1) * of->values_stride;
-    if (tsr_native_overlap(written, hull(b->first, of->count, of->first_stride)) || tsr_native_overlaps_pattern(written, a) ||
-        tsr_native_overlap(written, tsr_native_span(a->x, values, tsr_type_size(a->type)))) {
+    if (tsr_native_overlap(written, hull(b->first, of->count, of->first_stride)) ||
+        tsr_native_overlaps_matrix(written, b->a, b->a->view.nvals + (of->count - 1) * of->values_stride)) {
         return tsr_native_fail(TSR_INVALID_VALUE, "c->data = %p: C of some product overlaps, or lies between, b or an array of a", c->data);
     }
     return TSR_OK;

@@ -72,11 +72,6 @@ static tsr_span of_dense(const tsr_dense *d)
     return (tsr_span){(uintptr_t)d->data, (size_t)(by_col ? d->nrows : d->ncols) * size, (size_t)d->ld * size, by_col ? d->ncols : d->nrows};
 }
 
-static bool overlaps_matrix(tsr_span written, const tsr_view *a)
-{
-    return tsr_native_overlaps_pattern(written, a) || (!a->iso && tsr_native_overlap(written, tsr_native_span(a->x, a->nvals, tsr_type_size(a->type))));
-}
-
 /* ---- what the program calls ---- */
 
 static bool is_empty(const tsr_dense *c)
@@ -108,7 +103,7 @@ tsr_status tsr_native_check_execute(const tsr_plan *plan, tsr_complex alpha, con
     if (status != TSR_OK || is_empty(c)) {
         return status;
     }
-    if (tsr_native_overlap(of_dense(c), of_dense(b)) || overlaps_matrix(of_dense(c), &a->view)) {
+    if (tsr_native_overlap(of_dense(c), of_dense(b)) || tsr_native_overlaps_matrix(of_dense(c), a, a->view.nvals)) {
         return tsr_native_fail(TSR_INVALID_VALUE, "c->data = %p overlaps b or an array of a", c->data);
     }
     return check_pointers(plan, false, b, c);

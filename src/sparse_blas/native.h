@@ -112,6 +112,8 @@ tsr_span tsr_native_span(const void *data, int64_t n, size_t size); /* one array
 
 /* The arrays of `a` are those that the caller gave, or copies that nobody else has. */
 bool tsr_native_overlaps_pattern(tsr_span written, const tsr_view *a);
+/* With `values` values of a, where the caller has them: in device memory, if the view has copies. */
+bool tsr_native_overlaps_matrix(tsr_span written, const tsr_sparse *a, int64_t values);
 
 /* ---- device memory (device.c) ---- */
 

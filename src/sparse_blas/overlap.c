@@ -31,3 +31,10 @@ bool tsr_native_overlaps_pattern(tsr_span written, const tsr_view *a)
     return tsr_native_overlap(written, tsr_native_span(a->p, a->nvec + 1, sizeof *a->p)) ||
            tsr_native_overlap(written, tsr_native_span(a->i, a->nvals, a->index_size));
 }
+
+bool tsr_native_overlaps_matrix(tsr_span written, const tsr_sparse *a, int64_t values)
+{
+    const void *x = a->device_values ? a->device_values : a->view.x;
+    return tsr_native_overlaps_pattern(written, &a->view) ||
+           (!a->view.iso && tsr_native_overlap(written, tsr_native_span(x, values, tsr_type_size(a->view.type))));
+}

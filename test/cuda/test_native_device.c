@@ -225,6 +225,9 @@ static void test_batch_of_values_beside_a_panel(void **state)
     assert_int_equal(tsr_plan_create(&csr, TSR_OP_SPMM, tsr_default_semiring(TSR_FP32), a, &t.db, &t.dc, 0), TSR_OK);
     assert_int_equal(tsr_set_option("kernel", ""), TSR_OK);
     assert_non_null(strstr(tsr_plan_explain(panel), "cuda:panel"));
+    /* C may not lie on values of the last product. */
+    const tsr_dense on_values = there((float *)there_x + (PRODUCTS * 3 - 1) * N, COLUMNS, COLUMNS);
+    assert_int_equal(tsr_execute_batch(panel, 1, a, &t.db, 0, &on_values, &batch, NULL), TSR_INVALID_VALUE);
     assert_int_equal(tsr_execute_batch(panel, 1, a, &t.db, 0, &all, &batch, NULL), TSR_OK);
     download(found, there_c, sizeof found);
     for (int q = 0; q < PRODUCTS; q++) {
