@@ -321,7 +321,7 @@ static void take(const product *p, sum *s, double term)
         s->value = s->value != 0 || term != 0;
     }
     s->present = true;
-    s->any |= term >= 0 ? UINT64_C(1) << (unsigned)term : 0;
+    s->any |= term >= 0 && term < 64 ? UINT64_C(1) << (unsigned)term : 0;
 }
 
 static double value_at(const product *p, int64_t e)
