@@ -23,6 +23,7 @@
 static const tsr_backend *gpu;
 static pid_t loader; /* a device does not survive a fork */
 static atomic_bool off, asked;
+static atomic_bool beside; /* loaded while the program goes on */
 static bool installed; /* by find_installed */
 static pthread_once_t once = PTHREAD_ONCE_INIT, installed_once = PTHREAD_ONCE_INIT;
 static char *commands_library;
@@ -48,8 +49,6 @@ static int local_device(tsr_backend_score_fn score, tsr_backend_options options)
     }
     return count ? rank % count : 0;
 }
-
-static atomic_bool beside; /* the program goes on meanwhile */
 
 static const tsr_backend *ask(void *plugin, const char *path)
 {
@@ -137,7 +136,8 @@ static void load_plugin(void)
     void *plugin = open_plugin(path, sizeof path);
     if (!plugin)
         return;
-    atexit(tsr_backend_gpu_await_start); /* before the handlers that came with it */
+    if (atomic_load(&beside))
+        atexit(tsr_backend_gpu_await_start); /* before the handlers that came with it */
     gpu = ask(plugin, path);
     loader = getpid();
 }

@@ -190,6 +190,15 @@ static void searches_go(void)
     OK(GrB_finalize());
 }
 
+/* F has FEW entries in as many rows, and is held sparse; C is empty. */
+static void few_entries(GrB_Matrix *F, GrB_Matrix *C, GrB_Index rows)
+{
+    OK(GrB_Matrix_new(F, GrB_INT32, rows, BIG));
+    OK(GrB_Matrix_new(C, GrB_INT32, rows, BIG));
+    OK(GxB_Matrix_Option_set(*F, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    for (GrB_Index k = 0; k < FEW; k++) OK(GrB_Matrix_setElement_INT32(*F, 7, k, k));
+}
+
 /* ... and so of narrow matrices; few entries meet many where these are hubs. */
 static void large_matrices_go(void)
 {
@@ -198,10 +207,7 @@ static void large_matrices_go(void)
     GrB_Matrix A = ring(DEGREE), F, C;
     GrB_Index n = 0;
     int32_t path = 0;
-    OK(GrB_Matrix_new(&F, GrB_INT32, ROWS, BIG));
-    OK(GrB_Matrix_new(&C, GrB_INT32, ROWS, BIG));
-    OK(GxB_Matrix_Option_set(F, GxB_SPARSITY_CONTROL, GxB_SPARSE));
-    for (GrB_Index k = 0; k < FEW; k++) OK(GrB_Matrix_setElement_INT32(F, 7, k, k));
+    few_entries(&F, &C, ROWS);
     OK(GrB_mxm(C, F, NULL, GrB_MIN_PLUS_SEMIRING_INT32, F, A, GrB_DESC_RSC));
     OK(GrB_Matrix_nvals(&n, C));
     REQUIRE(n == FEW * (DEGREE - 1) && records("\"cpu:push\"") == 1 && routed_products() == 1);
@@ -220,10 +226,7 @@ static void push_few(GrB_Matrix A, GrB_Index rows)
     GrB_Matrix F, C;
     GrB_Index n = 0;
     int32_t path = 0;
-    OK(GrB_Matrix_new(&F, GrB_INT32, rows, BIG));
-    OK(GrB_Matrix_new(&C, GrB_INT32, rows, BIG));
-    OK(GxB_Matrix_Option_set(F, GxB_SPARSITY_CONTROL, GxB_SPARSE));
-    for (GrB_Index k = 0; k < FEW; k++) OK(GrB_Matrix_setElement_INT32(F, 7, k, k));
+    few_entries(&F, &C, rows);
     OK(GrB_mxm(C, NULL, NULL, GrB_MIN_PLUS_SEMIRING_INT32, F, A, NULL));
     OK(GrB_Matrix_nvals(&n, C));
     OK(GrB_Matrix_extractElement_INT32(&path, C, FEW - 1, FEW + 1));

@@ -31,11 +31,6 @@ static int64_t entries(const tsr_view *v, int64_t r)
     return v->p[r + 1] - v->p[r];
 }
 
-static bool mask_is_listed(const tsr_few_step *s)
-{
-    return s->has_mask && is_sparse(&s->mask) && !s->step.mask_complement;
-}
-
 /* ---- where T may have entries ---- */
 
 static bool mask_is_true(const tsr_few_step *s, int64_t at)
@@ -314,7 +309,7 @@ static bool loses_places(const tsr_few_step *s)
     const tsr_ewise *e = &s->step;
     if (is_sparse(&s->c) || !s->has_c || (!e->accumulates && !s->has_mask))
         return false;
-    return e->accumulates ? e->replace && s->has_mask : e->replace || !mask_is_listed(s);
+    return e->accumulates ? e->replace && s->has_mask : e->replace || !tsr_mask_is_listed(s);
 }
 
 bool tsr_few_step_takes(const tsr_few_step *s)

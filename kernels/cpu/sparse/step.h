@@ -7,6 +7,9 @@
 
 typedef enum tsr_walk { TSR_WALK_MASK, TSR_WALK_X, TSR_WALK_Y, TSR_WALK_ALL } tsr_walk;
 
+/* Are T's places among those of a list, the mask's? */
+bool tsr_mask_is_listed(const tsr_few_step *step);
+
 /* Whose entries are walked over. */
 tsr_walk tsr_walk_of(const tsr_few_step *step);
 const tsr_view *tsr_view_of(const tsr_few_step *step, tsr_walk over);

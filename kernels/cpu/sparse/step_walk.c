@@ -3,7 +3,7 @@
 #include "kernels/cpu/sparse/step.h"
 #include "src/base/types.h"
 
-static bool mask_is_listed(const tsr_few_step *s)
+bool tsr_mask_is_listed(const tsr_few_step *s)
 {
     return s->has_mask && tsr_is_compressed(&s->mask) && !s->step.mask_complement;
 }
@@ -11,11 +11,11 @@ static bool mask_is_listed(const tsr_few_step *s)
 tsr_walk tsr_walk_of(const tsr_few_step *s)
 {
     const bool x = s->has_x && tsr_is_compressed(&s->x), y = s->has_y && tsr_is_compressed(&s->y);
-    if (x && (!y || s->x.nvals <= s->y.nvals) && !(mask_is_listed(s) && s->mask.nvals < s->x.nvals))
+    if (x && (!y || s->x.nvals <= s->y.nvals) && !(tsr_mask_is_listed(s) && s->mask.nvals < s->x.nvals))
         return TSR_WALK_X;
-    if (y && !(mask_is_listed(s) && s->mask.nvals < s->y.nvals))
+    if (y && !(tsr_mask_is_listed(s) && s->mask.nvals < s->y.nvals))
         return TSR_WALK_Y;
-    return mask_is_listed(s) ? TSR_WALK_MASK : TSR_WALK_ALL;
+    return tsr_mask_is_listed(s) ? TSR_WALK_MASK : TSR_WALK_ALL;
 }
 
 const tsr_view *tsr_view_of(const tsr_few_step *s, tsr_walk over)

@@ -5,6 +5,7 @@
 // will do as long as both sides have it.  Only columns where the lists of both sides reach are multiplied, and only tiles in which the
 // mask has entries.  Where A and B' are the same lists, a tile serves its mirror image, too.
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/common/tile_counts.cuh"
 #include "kernels/cuda/masked/masked_sets.cuh"
 
 namespace {
@@ -96,18 +97,6 @@ __device__ __forceinline__ void multiply(int (&d)[row_tiles][col_tiles][4], cons
     }
 }
 
-__device__ __forceinline__ void keep(shared_tile &s, const int (&d)[row_tiles][col_tiles][4], int row, int col)
-{
-    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-#pragma unroll
-    for (int r = 0; r < row_tiles; r++)
-#pragma unroll
-        for (int c = 0; c < col_tiles; c++)
-#pragma unroll
-            for (int k = 0; k < 4; k++)
-                s.count[row + 16 * r + g + k / 2 * 8][col + 8 * c + 2 * t + k % 2] = uint32_t(d[r][c][k]);
-}
-
 /* Eight lanes a row.  Returns the number of products of what the lane has stored. */
 template <bool Mirror> __device__ __forceinline__ uint64_t store_rows(const shared_tile &s, const masked_args &q, uint32_t first_col)
 {
@@ -140,7 +129,7 @@ __global__ void __launch_bounds__(threads, 2) count_tiles(const __grid_constant_
     int d[row_tiles][col_tiles][4] = {};
     multiply(d, q.bits.a + size_t(row + warp_row + g) * q.bits.quads, q.bits.b + size_t(col + warp_col + g) * q.bits.quads, q.bits.quads, first,
         last);
-    keep(s, d, warp_row, warp_col);
+    store_counts(&s.count[0][0], pitch, d, warp_row, warp_col);
     __syncthreads();
     uint64_t sum = store_rows<false>(s, q, col);
     if (same && col < row)

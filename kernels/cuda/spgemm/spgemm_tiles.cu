@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/common/arena.cuh"
 #include "kernels/cuda/common/sort.cuh"
+#include "kernels/cuda/common/tile_counts.cuh"
 #include "kernels/cuda/spgemm/spgemm.cuh"
 
 #include <cmath>
@@ -326,14 +327,7 @@ template <class T> __global__ void __launch_bounds__(threads, 2) fill_tiles(cons
     const uint2 tile = q.tiles[blockIdx.x];
     tile_counts d = {};
     multiply_tile(d, stage, q, tile);
-    const int g = int(threadIdx.x % 32 / 4), t = int(threadIdx.x % 4);
-#pragma unroll
-    for (int r = 0; r < row_tiles; r++)
-#pragma unroll
-        for (int c = 0; c < col_tiles; c++)
-#pragma unroll
-            for (int k = 0; k < 4; k++)
-                counts[(first_row_of_warp() + 16 * r + g + k / 2 * 8) * pitch + first_col_of_warp() + 8 * c + 2 * t + k % 2] = uint32_t(d[r][c][k]);
+    store_counts(counts, pitch, d, first_row_of_warp(), first_col_of_warp());
     __syncthreads();
     write_rows(counts, q, tile, one);
 }

@@ -1,8 +1,8 @@
 // SpMV from a frontier: columns of A are walked where u has entries.
 //
 // The entries of u become a list of pieces of at most 256 entries of a column, in no order.  A warp walks a piece; products join in w by
-// atomic operations, where the order does not matter.  Of a matrix with short columns only, threads walk whole columns, without a list.  Floating-point numbers are compared as integers in the same order, in which NaN
-// stands last (MIN) or first (MAX), so that it loses.
+// atomic operations, where the order does not matter.  Of a matrix with short columns only, threads walk whole columns, without a list.
+// Floating-point numbers are compared as integers in the same order, in which NaN stands last (MIN) or first (MAX), so that it loses.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/spmv/spmv_push.h"
 #include "kernels/cuda/common/semiring.cuh"
@@ -136,45 +136,39 @@ template <class T> __global__ void __launch_bounds__(threads) begin_push(const _
     }
 }
 
-template <class T> __global__ void __launch_bounds__(threads) push_columns(const __grid_constant__ push_args q)
+/* Entries first, first + step, ... below end of a column, times what u has there. */
+template <class T> __device__ __forceinline__ void push_entries(const push_args &q, int64_t column, int64_t first, int64_t end, int step)
 {
     using P = any_semiring<T>;
     using element = typename P::element;
     const element *x = static_cast<const element *>(q.x), *u = static_cast<const element *>(q.u);
     T *w = static_cast<T *>(q.w), iso = T(0);
     memcpy(static_cast<void *>(&iso), &q.iso, sizeof iso);
+    T b = q.reads_b ? T(P::widen(u[column])) : T(0);
+    for (int64_t e = first; e < end; e += step) {
+        uint32_t row = load_once(q.i + e);
+        T a = q.reads_a ? T(P::widen(load_once(x + e))) : iso;
+        join<T>(w + row, q.ops.add, P::multiply(q.ops.mul, a, b));
+        q.present[row] = 1;
+    }
+}
+
+template <class T> __global__ void __launch_bounds__(threads) push_columns(const __grid_constant__ push_args q)
+{
     for (int64_t column = int64_t(blockIdx.x) * threads + threadIdx.x; column < q.columns; column += int64_t(gridDim.x) * threads) {
-        if (q.u_present && !q.u_present[column])
-            continue;
-        T b = q.reads_b ? T(P::widen(u[column])) : T(0);
-        for (int64_t e = q.p[column]; e < q.p[column + 1]; e++) {
-            uint32_t row = load_once(q.i + e);
-            T a = q.reads_a ? T(P::widen(load_once(x + e))) : iso;
-            join<T>(w + row, q.ops.add, P::multiply(q.ops.mul, a, b));
-            q.present[row] = 1;
-        }
+        if (!q.u_present || q.u_present[column])
+            push_entries<T>(q, column, q.p[column], q.p[column + 1], 1);
     }
 }
 
 template <class T> __global__ void __launch_bounds__(threads) push_pieces(const __grid_constant__ push_args q)
 {
-    using P = any_semiring<T>;
-    using element = typename P::element;
-    const element *x = static_cast<const element *>(q.x), *u = static_cast<const element *>(q.u);
-    T *w = static_cast<T *>(q.w), iso = T(0);
-    memcpy(static_cast<void *>(&iso), &q.iso, sizeof iso);
     const uint64_t warps = uint64_t(gridDim.x) * (threads / 32), npieces = q.work->pieces;
     for (uint64_t k = uint64_t(blockIdx.x) * (threads / 32) + threadIdx.x / 32; k < npieces; k += warps) {
         push_piece piece = q.pieces[k];
         int64_t begin = q.p[piece.column] + int64_t(piece.number) * piece_entries, end = q.p[piece.column + 1];
         end = end < begin + piece_entries ? end : begin + piece_entries;
-        T b = q.reads_b ? T(P::widen(u[piece.column])) : T(0);
-        for (int64_t e = begin + threadIdx.x % 32; e < end; e += 32) {
-            uint32_t row = load_once(q.i + e);
-            T a = q.reads_a ? T(P::widen(load_once(x + e))) : iso;
-            join<T>(w + row, q.ops.add, P::multiply(q.ops.mul, a, b));
-            q.present[row] = 1;
-        }
+        push_entries<T>(q, piece.column, begin + threadIdx.x % 32, end, 32);
     }
 }
 

@@ -252,8 +252,10 @@ static double without_gpu(const tsr_call *call, const tsr_features *f, const tsr
 static void consider_gpu(const tsr_call *call, const tsr_features *f, tsr_decision *d)
 {
     double cpu_ms = d->predicted_ms, base = without_gpu(call, f, d);
-    if (tsr_config_get()->mode == TSR_MODE_AUTO && tsr_backend_gpu_unasked())
-        d->expected_ms = fmax(base, d->started_ms = started_ms(call, f));
+    if (tsr_config_get()->mode == TSR_MODE_AUTO && tsr_backend_gpu_unasked()) {
+        d->started_ms = started_ms(call, f);
+        d->expected_ms = fmax(base, d->started_ms);
+    }
     const tsr_backend *gpu = wants_gpu(call, f, base) ? gpu_that_takes(call) : NULL;
     if (!gpu)
         return;
