@@ -16,7 +16,7 @@ PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'python_progr
 class Child:
     def __init__(self, options, python, extra):
         clean = {key: value for key, value in os.environ.items() if key != 'LD_PRELOAD' and not key.startswith('TESSERA_')}
-        environment = dict(clean, OMP_NUM_THREADS=str(options.threads), OMP_WAIT_POLICY='passive', **extra)
+        environment = dict(clean, OMP_NUM_THREADS=str(options.threads), **extra)
         self.process = subprocess.Popen([python, PROGRAM, str(options.scale), str(options.columns)], env=environment, text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.version, self.way, self.vertices, self.entries, *self.cases = self.process.stdout.readline().rstrip('\n').split('\t')

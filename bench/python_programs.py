@@ -18,7 +18,7 @@ PLAIN, OURS, FORCED = 'plain', 'tessera', 'forced'
 
 def environment(options, kind):
     clean = {key: value for key, value in os.environ.items() if key != 'LD_PRELOAD' and not key.startswith('TESSERA_')}
-    clean.update(OMP_NUM_THREADS=str(options.threads), OMP_WAIT_POLICY='passive')
+    clean.update(OMP_NUM_THREADS=str(options.threads))
     if kind != PLAIN:
         clean['LD_PRELOAD'] = os.path.abspath(options.library)
     if kind == FORCED:

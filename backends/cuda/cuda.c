@@ -20,6 +20,7 @@
 #include "backends/cuda/spmm/whole_product.h"
 #include "backends/cuda/device/times.h"
 #include "backends/cuda/arrays/arrays.h"
+#include "src/base/openmp.h"
 
 #include <string.h>
 
@@ -200,5 +201,6 @@ const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
                                         .compressed = &tsr_cuda_compressed};
     static const tsr_cuda_callbacks callbacks = {.evict_oldest = tsr_cuda_evict_oldest, .free_representations = free_representations,
                                                  .drop_unseen = tsr_cuda_fusion_drop};
+    (void)tsr_openmp_share(options->openmp);
     return tsr_cuda_start(options, &callbacks) ? &backend : NULL;
 }

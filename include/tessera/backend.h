@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define TSR_BACKEND_API_VERSION 20
+#define TSR_BACKEND_API_VERSION 21
 
 /* Internal status: "I do not do this one, route it elsewhere". Never returned to a caller of the library. */
 #define TSR_DECLINED ((tsr_status)1)
@@ -300,6 +300,7 @@ typedef struct tsr_backend_options {
     size_t device_memory; /* TESSERA_DEVICE_MEMORY: most bytes to use on the device; 0: its own choice */
     bool timed;           /* `times` will be asked */
     bool beside;          /* nobody waits: what the first products will need is made now as well */
+    void *openmp;         /* a handle of dlopen: its OpenMP runtime is to be used (src/base/openmp.h); NULL: its own */
     const struct tsr_model *model; /* of TESSERA_MODEL (src/policy/model/model.h), stays; NULL: the built-in one for the device at hand */
 } tsr_backend_options;
 

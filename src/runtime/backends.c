@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/openmp.h"
 #include "src/runtime/config.h"
 #include "src/runtime/local_rank.h"
 #include "src/runtime/model_file.h"
@@ -60,7 +61,7 @@ static const tsr_backend *ask(void *plugin, const char *path)
     const tsr_config *config = tsr_config_get();
     tsr_backend_options options = {.device = config->device, .device_memory = config->device_memory,
                                          .timed = tsr_trace_wanted(), .beside = atomic_load(&beside),
-                                         .model = tsr_model_named()};
+                                         .openmp = tsr_openmp_shared(), .model = tsr_model_named()};
     if (config->device == TSR_DEVICE_LOCAL) {
         options.device = local_device(score.score, options);
     }

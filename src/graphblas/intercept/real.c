@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/openmp.h"
 #include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/library/library.h"
@@ -70,6 +71,8 @@ static void load_locked(void)
     const bool fits = !major || major == GxB_IMPLEMENTATION_MAJOR;
     if (!fits)
         warn_mismatch(real_symbols.soname);
+    else
+        (void) tsr_openmp_share(real_symbols.handle);
     __atomic_store_n(&compatible, fits, __ATOMIC_RELAXED);
     __atomic_store_n(&library, &real_symbols, __ATOMIC_RELEASE);
 }
