@@ -42,7 +42,7 @@ tsr_product tsr_sparse_product_on_device(const tsr_spgemm *s)
 
 /* ---- how much there is to do ---- */
 
-enum { SAMPLES = 512, SPANS = 64, COUNTED_ROWS = 16, COUNTED_PRODUCTS = 1 << 16 };
+enum { SAMPLES = 512, SAMPLES_LEAST = 64, PRODUCTS_PER_SAMPLE = 256, SPANS = 64, COUNTED_ROWS = 16, COUNTED_PRODUCTS = 1 << 16 };
 
 #define COUNTED_FROM_MS 100.0 /* what counting the entries of some rows takes is a hundredth of that at most */
 
@@ -67,14 +67,22 @@ static int64_t index_at(const tsr_view *v, int64_t e)
     return tsr_offset(v->i, v->index_size == 4, e);
 }
 
+/* Of A's entries; so few that looking at them costs little beside the product. */
+static int64_t samples_of(double nvals, double average_work)
+{
+    const double worth = average_work / PRODUCTS_PER_SAMPLE, samples = worth < SAMPLES_LEAST ? SAMPLES_LEAST : worth < SAMPLES ? worth : SAMPLES;
+    return (int64_t)(nvals < samples ? nvals : samples);
+}
+
 /* Products of C by row, from a few of A's entries.  An operand held by column will be flipped: then by averages. */
 static double estimate_work(const tsr_spgemm *s)
 {
     const tsr_view *a = &s->a, *b = &s->b;
-    const int64_t n = a->nvals < SAMPLES ? a->nvals : SAMPLES;
+    const double average = s->k > 0 ? (double)a->nvals * ((double)b->nvals / (double)s->k) : 0;
+    const int64_t n = samples_of((double)a->nvals, average);
     double sum = 0;
     if (b->by_col || n == 0 || !a->p || !b->p) /* only a device has them */
-        return s->k > 0 ? (double)a->nvals * ((double)b->nvals / (double)s->k) : 0;
+        return average;
     for (int64_t q = 0; q < n; q++) {
         const int64_t e = (int64_t)((double)a->nvals / (double)n * ((double)q + 0.5));
         sum += a->by_col ? (double)b->nvals / (double)s->k : length_of(b, index_at(a, e));
@@ -184,15 +192,17 @@ static tsr_sparse_product_features features_of(const tsr_spgemm *product)
 {
     const tsr_spgemm s = tsr_spgemm_by_row(product);
     const int64_t of_mask = tsr_is_compressed(&s.mask) ? s.mask.nvals : 0; /* of another only places that C reaches are read */
-    tsr_sparse_product_features f = {.work = estimate_work(&s), .columns = (double)s.n, .nvals = (double)(s.a.nvals + s.b.nvals + of_mask),
+    const double work = estimate_work(&s);
+    const bool lists = !s.masked && work >= TSR_SPARSE_PRODUCT_LEAST; /* with fewer products nobody asks what they are like */
+    tsr_sparse_product_features f = {.work = work, .columns = (double)s.n, .nvals = (double)(s.a.nvals + s.b.nvals + of_mask),
                                          .flipped = (double)((s.a.by_col ? s.a.nvals : 0) + (s.b.by_col ? s.b.nvals : 0) +
                                                              (s.mask.by_col ? s.mask.nvals : 0)),
                                          .places = (double)s.m * (double)s.n, .lines = 2 * (double)s.m + (double)s.k,
-                                         .value_bytes = s.pattern ? 0 : (double)tsr_type_size(s.semiring.type), .copies = !s.masked && lines_have_one(&s.a),
-                                         .renames = !s.masked && lines_have_one(&s.b), .sieved = s.masked && !tsr_is_compressed(&s.mask),
+                                         .value_bytes = s.pattern ? 0 : (double)tsr_type_size(s.semiring.type), .copies = lists && lines_have_one(&s.a),
+                                         .renames = lists && lines_have_one(&s.b), .sieved = s.masked && !tsr_is_compressed(&s.mask),
                                          .sieve_bytes = bytes_of_place(&s),
                                          .nthreads = s.nthreads};
-    f.span = !s.masked && tsr_sparse_product_asks_span(&f) ? average_span(&s) : 0;
+    f.span = lists && tsr_sparse_product_asks_span(&f) ? average_span(&s) : 0;
     if (tsr_config_get()->mode == TSR_MODE_AUTO && tsr_sparse_product_suitesparse_ms(&f) >= COUNTED_FROM_MS)
         f.entries = f.work * share_of_products(&s);
     return f;

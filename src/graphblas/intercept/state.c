@@ -80,6 +80,8 @@ static void start(GrB_Mode mode, const tsr_memory *user)
         tsr_check_start();
     if (tsr_config_get()->mode == TSR_MODE_GPU)
         tsr_busy_add(TSR_BUSY_ARRAYS);
+    if (tsr_config_get()->mode != TSR_MODE_CPU)
+        (void) tsr_backend_gpu_installed(); /* looks for its file here, not in the first product */
     tsr_container_begin();
     tsr_door_set_started(true);
 }

@@ -4,9 +4,8 @@
 
 #include <stddef.h>
 
-/* Below so many products what surrounds the kernel is felt; an operand that is transposed first must be used often; and an estimate that is far
- * off must not bring a product here that has little to do beside looking at its operands. */
-#define LEAST_WORK 65536.0
+/* An operand that is transposed first must be used often; and an estimate that is far off must not bring a product here that has little to do
+ * beside looking at its operands. */
 #define SPREAD 8.0 /* hubs meet hubs: so many times the average, at most */
 #define SKEW 4.0   /* mostly, where that pays for sorting */
 #define WORK_PER_FLIPPED 8.0
@@ -37,7 +36,7 @@
 bool tsr_sparse_product_is_small(double work, double nvals_a, double nvals_b)
 {
     const double calls_of_b = work < nvals_b ? CALLS_OF_B : 1;
-    return work * SPREAD < LEAST_WORK || work * SKEW <= WORK_PER_SORTED * (nvals_a + nvals_b / calls_of_b);
+    return work * SPREAD < TSR_SPARSE_PRODUCT_LEAST || work * SKEW <= WORK_PER_SORTED * (nvals_a + nvals_b / calls_of_b);
 }
 
 bool tsr_sparse_product_asks_span(const tsr_sparse_product_features *f)
@@ -53,7 +52,7 @@ static bool sieves_badly(const tsr_sparse_product_features *f)
 
 const char *tsr_sparse_product_pays(const tsr_sparse_product_features *f)
 {
-    if (f->work < LEAST_WORK)
+    if (f->work < TSR_SPARSE_PRODUCT_LEAST)
         return "few products of sparse operands";
     if (sieves_badly(f))
         return "few or many products for the places of a dense mask";

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#define TSR_SPARSE_PRODUCT_LEAST 65536.0 /* products; with fewer what surrounds our kernel is felt */
+
 typedef struct tsr_sparse_product_features {
     double work;    /* products: pairs A(i,k), B(k,j); estimated */
     double columns; /* of C held by row */

@@ -10,7 +10,7 @@
 enum {
     SAMPLES = 128,
     SAMPLES_LEAST = 16,
-    ENTRIES_PER_SAMPLE = 64,
+    ENTRIES_PER_SAMPLE = 512, /* a sample takes some 80 ns, SuiteSparse 5 and more for each entry */
     GALLOP = 8,
     ENTRIES_PER_MERGE = 2048, /* a merge takes the time of some ten products of short lists */
     MERGES_LEAST = 8,         /* fewer say nothing */
