@@ -153,6 +153,15 @@ def gcn(a, layers=3, features=32):
     return [f'{total.nvals}', '%.4g' % scores.sum(), f'{h.nvals}', h.dtype.name]
 
 
+def spectral(a, columns=16, rounds=4):
+    """Greatest eigenvalues by subspace iteration: NumPy, whose threads spin for a while after each call, takes turns with sparse products."""
+    x = np.random.default_rng(5).standard_normal((a.nrows, columns))
+    for _ in range(rounds):
+        x, _ = np.linalg.qr(semiring.plus_times(a @ Matrix.from_dense(x)).new().to_dense(fill_value=0))
+    values = np.linalg.eigvalsh(x.T @ semiring.plus_times(a @ Matrix.from_dense(x)).new().to_dense(fill_value=0))
+    return [' '.join('%.6g' % value for value in values[-4:])]
+
+
 def casts(a):
     """Mixed types, masks with replace and complement, accumulators, a product of sparse matrices, submatrices."""
     n = a.nrows
@@ -173,7 +182,7 @@ def casts(a):
     return [digest(product), digest(c), digest(v), digest(w), digest(u)]
 
 
-PROGRAMS = {made.__name__: made for made in (pagerank, ktruss, labels, levels, delta_stepping, gcn, casts)}
+PROGRAMS = {made.__name__: made for made in (pagerank, ktruss, labels, levels, delta_stepping, gcn, spectral, casts)}
 
 
 def main():

@@ -7,6 +7,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <time.h>
+
+#include "src/base/late_team.h"
 
 /* Of libgomp's interface, inside a region and out of it: result, name, parameters, arguments. */
 #define FUNCTIONS(F) \
@@ -71,12 +74,42 @@ static void use(void)
     pthread_mutex_unlock(&choice);
 }
 
+typedef struct observed_region {
+    void (*region)(void *);
+    void *data;
+    int64_t done_ns; /* the first thread has no more to do */
+} observed_region;
+
+static int64_t clock_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+static void compute(void *observed)
+{
+    observed_region *o = observed;
+    o->region(o->data);
+    if (current()->omp_get_thread_num() == 0) {
+        o->done_ns = clock_ns();
+    }
+}
+
+/* Notes how long the first thread waits for the others. */
 void __wrap_GOMP_parallel(void (*region)(void *), void *data, unsigned threads, unsigned flags)
 {
     if (!atomic_load_explicit(&in_use, memory_order_acquire)) {
         use();
     }
-    current()->GOMP_parallel(region, data, threads, flags);
+    if (threads == 1) {
+        current()->GOMP_parallel(region, data, threads, flags);
+        return;
+    }
+    observed_region o = {.region = region, .data = data};
+    const int64_t began_ns = clock_ns();
+    current()->GOMP_parallel(compute, &o, threads, flags);
+    tsr_late_team_waited(o.done_ns - began_ns, clock_ns() - o.done_ns);
 }
 
 /* Where the loader looks first for what a library calls: what the program itself brings goes before the library's own. */

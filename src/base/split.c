@@ -7,20 +7,29 @@
 #include <sys/mman.h>
 #endif
 
+#include "src/base/late_team.h"
+
 #define HUGE_PAGE ((size_t)2 << 20)
 
-static _Thread_local int team; /* of the last parallel region of this call */
+static _Thread_local int team;    /* of the last parallel region of this call */
+static _Thread_local bool spared; /* it is not waited for in this call */
 
 void tsr_team_begin(void)
 {
     team = 0;
+    spared = false;
+}
+
+void tsr_team_spare(double more_ms)
+{
+    spared = spared || tsr_late_team_spares(more_ms);
 }
 
 int tsr_team(int useful)
 {
     if (useful > 1 && useful > team)
         team = useful;
-    return useful > 1 ? team : 1;
+    return useful > 1 && !spared ? team : 1;
 }
 
 int tsr_parts(int64_t work, int64_t least_per_part, int nthreads)

@@ -18,6 +18,9 @@ int tsr_team(int useful);
 /* A call of the program begins: its teams are as small as its work.  SuiteSparse, whose threads are the same, makes its own as small. */
 void tsr_team_begin(void);
 
+/* Its regions have one thread from now on, if teams come late and that takes no more than so many ms longer (src/base/late_team.h). */
+void tsr_team_spare(double more_ms);
+
 /* Fewer parts than threads when there is too little to do. */
 int tsr_parts(int64_t work, int64_t least_per_part, int nthreads);
 

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "src/base/split.h"
 #include "src/engine/call/attempt.h"
 #include "src/engine/call/clock.h"
 #include "src/engine/call/host.h"
@@ -74,12 +75,20 @@ tsr_status tsr_engine_execute_surely(const tsr_call *call, const tsr_decision *d
     return status == TSR_OK ? status : execute_with(tsr_ref_execute, &alone, &plain, result);
 }
 
+/* Predicted: what one thread takes longer than all of them. */
+static double more_by_one_ms(const tsr_call *call, const tsr_decision *d)
+{
+    return d->predicted_ms * (call->product.nthreads - 1);
+}
+
 tsr_status tsr_engine_execute(const tsr_call *call, const tsr_decision *d, tsr_result *result)
 {
     double start = tsr_engine_clock_ms();
     tsr_decision used = *d;
     execute_fn first = tsr_engine_by_reference() ? tsr_ref_execute : d->backend->execute;
     const bool device = d->backend != tsr_backend_cpu();
+    if (!device && d->predicted_ms > 0 && call->product.nthreads > 1)
+        tsr_team_spare(more_by_one_ms(call, d));
     tsr_status status = device ? TSR_ATTEMPT(execute_with(first, call, d, result)) : execute_with(first, call, d, result);
     if (status != TSR_OK && device && !tsr_reads_device(call) && !result->compressed) {
         used = on_cpu(d, status);

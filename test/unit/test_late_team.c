@@ -1,0 +1,99 @@
+/* Regions whose team comes late, and calls that do without it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <cmocka.h>
+#include <omp.h>
+
+#include "src/base/late_team.h"
+#include "src/base/split.h"
+
+enum { MICROSECOND = 1000, MILLISECOND = 1000000 };
+
+static int forget(void **state)
+{
+    (void)state;
+    tsr_late_team_forget();
+    tsr_team_begin();
+    return 0;
+}
+
+/* Calls of so many ms that are spared, of so many at most. */
+static int spared(double more_ms, int calls)
+{
+    int count = 0;
+    for (int k = 0; k < calls; k++)
+        count += tsr_late_team_spares(more_ms);
+    return count;
+}
+
+static void test_parts_may_differ(void **state)
+{
+    (void)state;
+    tsr_late_team_waited(100 * MICROSECOND, 900 * MICROSECOND);
+    tsr_late_team_waited(10 * MILLISECOND, 30 * MILLISECOND);
+    assert_int_equal(spared(.01, 100), 0);
+}
+
+static void test_calls_cost_what_was_lost(void **state)
+{
+    (void)state;
+    tsr_late_team_waited(100 * MICROSECOND, 15 * MILLISECOND);
+    assert_int_equal(spared(.25, 1000), 60);
+}
+
+static void test_a_long_call_is_not_spared(void **state)
+{
+    (void)state;
+    tsr_late_team_waited(100 * MICROSECOND, 15 * MILLISECOND);
+    assert_int_equal(spared(16, 1), 0);
+    assert_int_equal(spared(5, 10), 3);
+}
+
+static void test_a_machine_that_stood_still(void **state)
+{
+    (void)state;
+    tsr_late_team_waited(MILLISECOND, INT64_C(3600000) * MILLISECOND);
+    assert_in_range(spared(1, 1000), 50, 200);
+}
+
+/* A region with two threads whose second one sleeps for so long; how many it had. */
+static int run_region(long ns)
+{
+    const struct timespec pause = {.tv_nsec = ns};
+    int threads = 0;
+#pragma omp parallel num_threads(tsr_team(2))
+    {
+        if (omp_get_thread_num() == 0)
+            threads = omp_get_num_threads();
+        else
+            nanosleep(&pause, NULL);
+    }
+    return threads;
+}
+
+static void test_waiting_is_observed(void **state)
+{
+    (void)state;
+    assert_int_equal(run_region(20 * MILLISECOND), 2);
+    if (!tsr_late_team_spares(.1)) /* a compiler that does not call libgomp */
+        skip();
+    tsr_team_spare(.1);
+    assert_int_equal(run_region(0), 1);
+    tsr_team_begin();
+    assert_int_equal(run_region(0), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_parts_may_differ, forget),           cmocka_unit_test_setup(test_calls_cost_what_was_lost, forget),
+        cmocka_unit_test_setup(test_a_long_call_is_not_spared, forget), cmocka_unit_test_setup(test_a_machine_that_stood_still, forget),
+        cmocka_unit_test_setup(test_waiting_is_observed, forget),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
