@@ -122,7 +122,7 @@ static void put(output *o, uint32_t (*count)[SIDE], int64_t b_strip)
 /* Rows of a strip of A.  Without i their numbers of entries become known in p, else where they begin is. */
 static void compute_strip(const strips *a, const strips *b, int64_t strip, int64_t m, int64_t *p, uint32_t *i, uint32_t *count)
 {
-    static _Thread_local uint32_t tile_of_c[SIDE][SIDE];
+    uint32_t tile_of_c[SIDE][SIDE];
     output o = {.i = i, .count = count};
     const int64_t first = strip * SIDE, rows = m - first < SIDE ? m - first : SIDE;
     for (int64_t row = 0; i && row < rows; row++)

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/loaded.h"
 #include "src/base/openmp.h"
 #include "src/runtime/config.h"
 #include "src/runtime/local_rank.h"
@@ -97,8 +98,8 @@ static bool try_beside(char *path, size_t size, const char *library)
 /* The file that this code is in: the library, a replacement, the command. */
 static const char *own_file(void)
 {
-    Dl_info info;
-    return dladdr((void *)(uintptr_t)tsr_backend_gpu, &info) ? info.dli_fname : NULL;
+    tsr_loaded own;
+    return tsr_loaded_find(&own, (void *)(uintptr_t)tsr_backend_gpu) ? own.file : NULL;
 }
 
 /* SECURITY.md names these places. */

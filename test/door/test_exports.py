@@ -21,14 +21,18 @@ PUBLIC_HEADERS = [os.path.join(ROOT, 'include', 'tessera', name) for name in ('t
 MARK, REPORTS = 'tsr_door_library', 'tsr_check_reports'
 
 
-VERSIONS = ('TESSERA_1', 'TESSERA_PRIVATE')
+PUBLIC, PRIVATE = 'TESSERA_1', 'TESSERA_PRIVATE_'
+
+
+def is_version(name):
+    return name == PUBLIC or name.startswith(PRIVATE)
 
 
 def exported(nm, library):
     """The version of each name."""
     text = subprocess.run([nm, '-D', '--defined-only', library], check=True, capture_output=True, text=True).stdout
     names = (line.split()[-1].partition('@@') for line in text.splitlines())
-    return {name: version for name, _, version in names if name not in VERSIONS}
+    return {name: version for name, _, version in names if not is_version(name)}
 
 
 def public():
@@ -51,8 +55,8 @@ def expected_of(kind):
 
 def problems(kind, found):
     if kind == 'core':
-        accidents = {name for name, version in found.items() if not name.startswith('tsr_') or version not in VERSIONS}
-        missing = {name for name in public() if found.get(name) != 'TESSERA_1'}
+        accidents = {name for name, version in found.items() if not name.startswith('tsr_') or not is_version(version)}
+        missing = {name for name in public() if found.get(name) != PUBLIC}
     else:
         accidents, missing = set(found) - expected_of(kind), expected_of(kind) - set(found)
     return ['exports %s by accident' % name for name in sorted(accidents)] + ['does not export %s' % name for name in sorted(missing)]

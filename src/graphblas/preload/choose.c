@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/loaded.h"
 #include "src/graphblas/intercept/library/library.h"
 #include "tsr_names.h" /* generated */
 
@@ -28,35 +29,48 @@ static bool open_file(tsr_symbols *symbols, const char *folder, const char *rela
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/%s%s", folder, relative, name) >= (int) sizeof path || access(path, F_OK) != 0)
         return false;
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    /* Lazily: a process calls a third of the functions that are named there.  None is missing, for their version is looked for at once. */
+    void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
     if (!handle)
         fprintf(stderr, "tessera: cannot load %s: %s\n", path, dlerror());
     return handle && tsr_symbols_open(symbols, handle);
 }
 
-/* Where this library is. */
-static bool own_folder(char folder[PATH_MAX])
+/* Where this library is; NULL: not known. */
+static const char *own_folder(void)
 {
-    Dl_info info;
-    if (!dladdr(tsr_slots, &info) || !realpath(info.dli_fname, folder))
-        return false;
+    static char folder[PATH_MAX];
+    tsr_loaded own;
+    if (*folder)
+        return folder;
+    if (!tsr_loaded_find(&own, tsr_slots) || !realpath(own.file, folder))
+        return NULL;
     *strrchr(folder, '/') = '\0';
-    return true;
+    return folder;
 }
 
 /* Beside this library, or in the folder `tessera` there. */
 static bool open_beside(tsr_symbols *symbols, const char *name)
 {
-    char folder[PATH_MAX];
-    return own_folder(folder) && (open_file(symbols, folder, "tessera/", name) || open_file(symbols, folder, "", name));
+    const char *folder = own_folder();
+    return folder && (open_file(symbols, folder, "tessera/", name) || open_file(symbols, folder, "", name));
 }
 
 #define DOOR "libtessera-door%d.so"
+#define CORE "libtessera-core.so.0"
+
+/* First by its path: the loader would look for what a door needs in thirteen folders before that. */
+static bool open_core_beside(void)
+{
+    has_core = has_core || open_beside(&core, CORE);
+    return has_core;
+}
 
 static bool open_door(tsr_symbols *symbols, int major)
 {
     char name[64];
     snprintf(name, sizeof name, DOOR, major);
+    (void) open_core_beside();
     return open_beside(symbols, name);
 }
 
@@ -88,11 +102,10 @@ static void *any_door(const char *name)
 /* Beside this library; in a build folder only the doors know where it is. */
 static bool open_core(void)
 {
-    static const char name[] = "libtessera-core.so.0";
     tsr_symbols some;
-    if (open_beside(&core, name))
+    if (open_core_beside())
         return true;
-    void *handle = any_door_opens(&some) ? dlopen(name, RTLD_NOW | RTLD_NOLOAD) : NULL;
+    void *handle = any_door_opens(&some) ? dlopen(CORE, RTLD_LAZY | RTLD_NOLOAD) : NULL;
     return handle && tsr_symbols_open(&core, handle);
 }
 
@@ -115,8 +128,9 @@ static void warn_of_missing_door(int major)
 {
     void (*warn_once)(const char *, const char *, ...) = of_core("tsr_warn_once");
     const char *soname = real.soname ? real.soname : "it has no SONAME";
-    char folder[PATH_MAX] = "", text[2 * PATH_MAX + 256];
-    if (has_a_door(major) && own_folder(folder))
+    const char *folder = own_folder();
+    char text[2 * PATH_MAX + 256];
+    if (has_a_door(major) && folder)
         snprintf(text, sizeof text, DOOR " for the SuiteSparse:GraphBLAS loaded (%s) is not, or cannot be loaded, in %s/tessera or %s: "
                  "everything is passed through; install again", major, soname, folder, folder);
     else

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "src/base/loaded.h"
+
 typedef void *(*look_up)(void *handle, const char *name);
 
 /* That of the C library; it has the version of the first glibc of an architecture, and from 2.34 on that one as well. */
@@ -23,11 +25,11 @@ static look_up real_dlsym(void)
 
 static bool is_of(const void *function, const char *library)
 {
-    Dl_info info;
-    if (!function || !dladdr(function, &info) || !info.dli_fname)
+    tsr_loaded object;
+    if (!function || !tsr_loaded_find(&object, function))
         return false;
-    const char *slash = strrchr(info.dli_fname, '/');
-    return strncmp(slash ? slash + 1 : info.dli_fname, library, strlen(library)) == 0;
+    const char *slash = strrchr(object.file, '/');
+    return strncmp(slash ? slash + 1 : object.file, library, strlen(library)) == 0;
 }
 
 /* The function of libtessera.so in place of one of a libgraphblas.  NULL: the real one, or nothing, is the answer; no error is left behind. */

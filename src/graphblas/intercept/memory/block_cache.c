@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "src/base/loaded.h"
 #include "src/graphblas/intercept/memory/memory.h"
 #include "src/graphblas/intercept/memory/pins.h"
 
@@ -327,9 +328,9 @@ void tsr_blocks_hide(void *value)
 /* NULL: nobody knows. */
 static const void *object_of(const char *name)
 {
-    Dl_info info;
-    void *address = dlsym(RTLD_DEFAULT, name);
-    return address && dladdr(address, &info) ? info.dli_fbase : NULL;
+    tsr_loaded object;
+    const void *address = dlsym(RTLD_DEFAULT, name);
+    return address && tsr_loaded_find(&object, address) ? object.segments : NULL;
 }
 
 bool tsr_blocks_possible(void)
