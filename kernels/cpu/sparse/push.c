@@ -93,7 +93,7 @@ static void *values_at(const tsr_lane *w)
     return (char *)w->s->x + (size_t)w->first * tsr_type_size(w->p->semiring.result);
 }
 
-static int64_t push_any(const tsr_lane *w)
+static int64_t push_any(const tsr_lane *w, bool *ascending)
 {
     const tsr_push_semiring *s = &w->p->semiring;
     const bool values = !w->p->pattern && s->factor == TSR_FACTOR_VALUES, middle = !w->p->pattern && s->factor == TSR_FACTOR_MIDDLE;
@@ -101,6 +101,7 @@ static int64_t push_any(const tsr_lane *w)
     int64_t count = both ? find_both(w) : values || middle ? find_from(w) : find_places(w);
     if (later)
         count = filter(w, count);
+    *ascending = w->p->pattern && tsr_lane_order(w, count);
     if (!w->p->pattern)
         tsr_products_list(values_at(w), w->p, w->r, w->s->i + w->first, w->s->from + w->first, w->s->at + w->first, count);
     return count;
@@ -120,7 +121,7 @@ static tsr_few_vector compute(tsr_lane *w)
     const tsr_push *p = w->p;
     begin(w);
     tsr_few_vector v = {0};
-    v.count = takes_any(p) ? push_any(w) : push_sums(w, &v.sorted);
+    v.count = takes_any(p) ? push_any(w, &v.sorted) : push_sums(w, &v.sorted);
     v.sorted |= v.count < 2;
     v.i = w->s->i + w->first;
     v.x = p->pattern ? NULL : values_at(w);

@@ -196,7 +196,7 @@ static int64_t list_found(const tsr_lane *w)
     return count;
 }
 
-/* Of many places: they are found in order by walking over all marks. */
+/* Of very many places: they are found in order by walking over all marks. */
 static int64_t list_in_order(const tsr_lane *w)
 {
     const int64_t n = w->p->a.vlen;
@@ -209,12 +209,6 @@ static int64_t list_in_order(const tsr_lane *w)
     return count;
 }
 
-/* So many that they are sooner walked to than sorted later. */
-static bool is_many(const tsr_lane *w, int64_t count)
-{
-    return count > w->p->a.vlen / 16;
-}
-
 bool tsr_lane_has_sums(const tsr_push_semiring *semiring)
 {
     return find_adder(semiring).some;
@@ -223,7 +217,7 @@ bool tsr_lane_has_sums(const tsr_push_semiring *semiring)
 int64_t tsr_lane_sum(const tsr_lane *w, bool *ascending)
 {
     const int64_t count = add_all(w, find_adder(&w->p->semiring));
-    const bool many = is_many(w, count);
-    *ascending = w->listed ? !w->p->mask->jumbled : many;
-    return w->listed ? list_found(w) : many ? list_in_order(w) : count;
+    const bool dense = !w->listed && count > w->p->a.vlen / 4;
+    *ascending = w->listed ? !w->p->mask->jumbled : dense || tsr_lane_order(w, count);
+    return w->listed ? list_found(w) : dense ? list_in_order(w) : count;
 }
