@@ -220,6 +220,20 @@ static bool is_short(const push_call *h)
     return info != GrB_SUCCESS || (length < TSR_FEW_LEAST && !tsr_config_forces_cpu());
 }
 
+static bool has_most(GrB_Matrix A, GrB_Index most)
+{
+    GrB_Index nvals;
+    return tsr_real.GrB_Matrix_nvals(&nvals, A) == GrB_SUCCESS && nvals <= most;
+}
+
+/* A few dots, of which a sparse mask names each. */
+static bool makes_few_dots(const push_call *h)
+{
+    const tsr_arguments *c = h->c;
+    return pulls_list(h) && c->M && !h->mod.mask_comp && !is_dense(c->M) && !tsr_config_forces_cpu() && has_most(c->M, TSR_FEW_DOTS) &&
+           has_most(h->u_handle, TSR_FEW_DOTS);
+}
+
 /* A pull adds up values of the vectors; a push of dense ones makes one value. */
 static bool fits_dense(const push_call *h)
 {
@@ -249,7 +263,7 @@ static bool fits_target(push_call *h)
 
 static bool match(push_call *h)
 {
-    return orient(h) && is_distinct(h) && has_forms(h) && !is_short(h) &&
+    return orient(h) && is_distinct(h) && has_forms(h) && !is_short(h) && !makes_few_dots(h) &&
            tsr_match_push_semiring(&h->p.semiring, h->c->semiring, h->c->vector && !h->c->flip) && fits_dense(h) && fits_target(h);
 }
 
