@@ -302,13 +302,23 @@ static double merged_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
     return only_counts(f) ? merged_counts_ns(f, c) : merged_values_ns(f, c);
 }
 
+/* Both by row, or both by column.  Short rows of C stay in its caches: then a product that is let pass takes it longest.  They are
+ * counted as if entries lay anywhere. */
+static double suitesparse_rows_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
+{
+    const double work = tsr_work_of(f), others = (f->b_by_col ? f->n : f->m) * c->masked_row + f->mask_nnz * c->masked_entry;
+    if ((f->b_by_col ? f->m : f->n) > c->masked_near)
+        return work * c->masked_step + walked_lists(f) * c->masked_list + others;
+    const double places = f->m * f->n, hits = places > 0 ? work * f->mask_nnz / places : 0;
+    return work * c->masked_near_step + walked_lists(f) * c->masked_near_list + hits * c->masked_near_hit + others;
+}
+
 /* What it takes at best: merging two short lists costs it what its branches are mispredicted, little on a grid.  Ours is worth its
  * look at every entry of the mask only where lists are long. */
 static double suitesparse_masked_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
 {
     if (!is_dot(f))
-        return tsr_work_of(f) * c->masked_step + walked_lists(f) * c->masked_list + (f->b_by_col ? f->n : f->m) * c->masked_row +
-               f->mask_nnz * c->masked_entry;
+        return suitesparse_rows_ns(f, c);
     if (f->merged > 0)
         return merged_ns(f, c);
     const double length = f->mask_nnz > 0 ? dot_steps(f) / f->mask_nnz : 0;

@@ -44,6 +44,7 @@ typedef struct tsr_cost_suitesparse {
     double gemm_flop;
     double sddmm_entry, sddmm_flop, sddmm_saxpy; /* per dot; per flop of all m*n*k when it takes none */
     double masked_step, masked_list, masked_row, masked_entry;
+    double masked_near, masked_near_step, masked_near_list, masked_near_hit; /* … for rows of C up to so long; a product that the mask lets pass */
     double masked_dot_step, masked_dot_far, masked_dot_entry; /* far: more per step where lists are long … */
     double masked_short, masked_long;                         /* … all of it from the latter on, none up to the former */
     double masked_merge_step, masked_merge_fold;              /* the same where the steps of its merges are known: counts, sums */

@@ -41,6 +41,7 @@ const tsr_cost_suitesparse tsr_cost_suitesparse_default = {
     .gemm_flop = 1.0,
     .sddmm_entry = 3.2, .sddmm_flop = 0.69, .sddmm_saxpy = 14.0,
     .masked_step = 3.0, .masked_list = 6.0, .masked_row = 7.0, .masked_entry = 1.0,
+    .masked_near = 16384.0, .masked_near_step = 1.8, .masked_near_list = 4.0, .masked_near_hit = 35.0,
     .masked_dot_step = 3.5, .masked_dot_far = 6.0, .masked_dot_entry = 5.0, .masked_short = 12.0, .masked_long = 40.0,
     .masked_merge_step = 2.0, .masked_merge_fold = 2.2, .masked_merge_short = 1.0, .masked_surprise = 8.5,
     .masked_merge_value = 0.7, .masked_merge_turn = 2.7, .masked_merge_surprise = 7.0,
