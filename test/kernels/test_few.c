@@ -213,7 +213,7 @@ static bool check_push(void)
     draw_mask(&p, nvec, n);
     p.u = u.view;
     give_a(&p);
-    const int64_t work = tsr_push_work(&p, INT64_MAX / 2) + (below(3) ? 0 : 100000);
+    const int64_t work = tsr_push_work(&p, INT64_MAX / 2) + (below(3) ? 0 : 200000);
     if (p.pattern && tsr_push_is_joint(&p, work)) { /* a bit for each vector: of dense ones as well */
         draw(&u, p.semiring.type, nvec, k, any_format());
         p.u = u.view;
@@ -398,6 +398,43 @@ static bool check_long(void)
     return wrong == 0 && more == joined;
 }
 
+/* So many entries of A that threads share the words of a push of patterns. */
+static bool check_shared(void)
+{
+    enum { ROWS = 8, SIZE = 4096, DEGREE = 80, NAMED = SIZE / 4 };
+    static int64_t starts[SIZE + 1], columns[SIZE * DEGREE], p[ROWS + 1], i[ROWS * NAMED];
+    static int8_t reached[ROWS * SIZE];
+    const tsr_view shape = {.format = TSR_SPARSE, .type = TSR_BOOL, .index_size = 8, .vlen = SIZE, .ncols = SIZE};
+    tsr_push push = {.pattern = true, .u = shape, .a = shape, .starts = starts, .nthreads = 4,
+                     .semiring = {.add = TSR_REDUCE_ANY, .mul = TSR_EWISE_PAIR, .type = TSR_BOOL, .result = TSR_BOOL}};
+    tsr_few t;
+    for (int64_t k = 0; k < SIZE; k++)
+        for (int64_t d = 0; d < DEGREE; d++)
+            columns[k * DEGREE + d] = (k * k % 31 + d * 101) % SIZE;
+    for (int64_t k = 0; k <= SIZE; k++)
+        starts[k] = k * DEGREE;
+    for (int64_t r = 0; r < ROWS; r++) {
+        p[r + 1] = p[r] + NAMED;
+        for (int64_t n = 0; n < NAMED; n++) {
+            const int64_t k = i[p[r] + n] = n * (1 + r % 4);
+            for (int64_t d = 0; d < DEGREE; d++)
+                reached[r * SIZE + columns[k * DEGREE + d]] = 1;
+        }
+    }
+    push.u.nrows = push.u.nvec = ROWS, push.u.p = p, push.u.i = i, push.u.nvals = ROWS * NAMED;
+    push.a.nrows = push.a.nvec = SIZE, push.a.p = starts, push.a.i = columns, push.a.nvals = SIZE * DEGREE;
+    bool right = tsr_push_is_joint(&push, ROWS * NAMED * DEGREE) && tsr_cpu_push(&push, ROWS * NAMED * DEGREE, &t) == TSR_OK;
+    for (int64_t r = 0; right && r < ROWS; r++)
+        for (int64_t j = 0, at = 0; j < SIZE && right; j++)
+            if (reached[r * SIZE + j])
+                right = at < t.vectors[r].count && t.vectors[r].i[at++] == j;
+            else
+                right = at == t.vectors[r].count || t.vectors[r].i[at] > j;
+    if (right)
+        tsr_few_release(&t);
+    return right;
+}
+
 int main(int argc, char **argv)
 {
     uint64_t seed = test_seed();
@@ -410,9 +447,9 @@ int main(int argc, char **argv)
     }
     static bool (*const checks[])(void) = {check_push, check_pull, check_pull_listed, check_step};
     static const char *const names[] = {"push", "pull", "pull_listed", "step"};
-    int failed = !check_long();
+    int failed = !check_long() + !check_shared();
     if (failed)
-        printf("FAIL long\n");
+        printf("FAIL long, or shared\n");
     for (int64_t k = 0; k < cases; k++, seed++) {
         state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
         const int which = (int)(k % (int64_t)(sizeof checks / sizeof *checks));

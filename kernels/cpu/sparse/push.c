@@ -11,7 +11,6 @@
 #include "kernels/cpu/sparse/take.h"
 #include "src/base/split.h"
 
-#define PARALLEL 65536 /* multiply-adds below which vectors are not dealt out to threads */
 
 /* Does it not matter which products a sum has? */
 static bool takes_any(const tsr_push *p)
@@ -229,7 +228,7 @@ tsr_status tsr_cpu_push(const tsr_push *p, int64_t work, tsr_few *result)
     const bool bits = tsr_push_has_bits(p, work);
     if (!bits && !takes(p))
         return TSR_DECLINED;
-    const bool joint = tsr_push_is_joint(p, work), parallel = p->nthreads > 1 && p->u.nvec > 1 && work >= PARALLEL;
+    const bool joint = tsr_push_is_joint(p, work), parallel = p->nthreads > 1 && p->u.nvec > 1 && work >= TSR_THREAD_WORK;
     const tsr_status status = bits ? tsr_push_bits(p, result) : joint ? tsr_push_joint(p, work, result) : parallel ? push_at_once(p, work, result) : push_one_by_one(p, work, result);
     for (int64_t r = 0; status == TSR_OK && r < result->nvec; r++) {
         result->nvals += result->vectors[r].count;

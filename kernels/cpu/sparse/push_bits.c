@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/common/chunks.h"
 #include "kernels/cpu/sparse/gate.h"
+#include "src/base/split.h"
 
 enum {
     VECTORS = 4,       /* the least */
@@ -17,6 +18,7 @@ enum {
 
 typedef struct bits_push {
     const tsr_push *p;
+    int pushing; /* threads that push rows of A */
     uint64_t *named;  /* of each row of A, bit r: vector r names it */
     uint64_t *closed; /* of each place, bit r: the mask does not let vector r pass */
     uint64_t *found;  /* … or it has an entry; at the end: it has one, and may */
@@ -28,6 +30,12 @@ typedef struct bits_push {
 bool tsr_push_has_bits(const tsr_push *p, int64_t work)
 {
     return p->pattern && p->u.nvec >= VECTORS && p->u.nvec <= TSR_FEW && work / WORK_OF_PLACE >= p->u.vlen + p->a.vlen;
+}
+
+/* Of a pass over so many elements. */
+static int threads_of(const tsr_push *p, int64_t elements)
+{
+    return tsr_pass_threads(elements, p->nthreads);
 }
 
 /* ---- words of the operands ---- */
@@ -99,11 +107,11 @@ static void lay(bits_push *h)
     if (tsr_is_compressed(&p->u))
         name_listed(h);
     else
-        tsr_for_ranges(p->u.vlen, RANGE, p->nthreads, name_dense, h);
-    tsr_for_ranges(p->a.vlen, RANGE, p->nthreads, begin_places, h);
+        tsr_for_ranges(p->u.vlen, RANGE, threads_of(p, p->u.vlen * p->u.nvec), name_dense, h);
+    tsr_for_ranges(p->a.vlen, RANGE, threads_of(p, p->a.vlen * p->u.nvec), begin_places, h);
     if (tsr_is_listed(p))
         close_listed(h);
-    tsr_for_ranges(p->a.vlen, RANGE, p->nthreads, copy_closed, h);
+    tsr_for_ranges(p->a.vlen, RANGE, threads_of(p, p->a.vlen), copy_closed, h);
 }
 
 /* ---- rows of A ---- */
@@ -131,7 +139,7 @@ static inline __attribute__((always_inline)) void push_rows_in(const bits_push *
 static void push_rows(void *context, int64_t first, int64_t last)
 {
     const bits_push *h = context;
-    const bool narrow = tsr_push_is_narrow(h->p), shared = h->p->nthreads > 1;
+    const bool narrow = tsr_push_is_narrow(h->p), shared = h->pushing > 1;
     if (narrow)
         shared ? push_rows_in(h, first, last, true, true) : push_rows_in(h, first, last, true, false);
     else
@@ -193,17 +201,18 @@ static bool reserve(bits_push *h)
 
 tsr_status tsr_push_bits(const tsr_push *p, tsr_few *result)
 {
-    bits_push h = {.p = p, .result = result};
+    bits_push h = {.p = p, .pushing = threads_of(p, p->a.nvals), .result = result};
+    const int listing = threads_of(p, p->a.vlen * p->u.nvec);
     if (!reserve(&h))
         return TSR_OUT_OF_MEMORY;
     lay(&h);
-    tsr_for_ranges(p->u.vlen, ROWS, p->nthreads, push_rows, &h);
+    tsr_for_ranges(p->u.vlen, ROWS, h.pushing, push_rows, &h);
     count_entries(&h, p->a.vlen);
     for (int64_t r = 0; r < p->u.nvec; r++)
         h.first[r + 1] += h.first[r] + 1;
     h.s = tsr_scratch_get(0, h.first[p->u.nvec]);
     if (!h.s)
         return TSR_OUT_OF_MEMORY;
-    tsr_for_ranges(p->u.nvec, (p->u.nvec + p->nthreads - 1) / p->nthreads, p->nthreads, list, &h);
+    tsr_for_ranges(p->u.nvec, (p->u.nvec + listing - 1) / listing, listing, list, &h);
     return TSR_OK;
 }
