@@ -2,8 +2,8 @@
 // softmax between them.  The others compute one head; their times are that of one head times the number of heads.  A row of JSON a line.
 // Variant 8 is by windows; windows_ms: making them.
 //   bench_attention [--matrix all|a,b] [--heads 1,8] [--n 32,64,128] [--type fp32,fp16,bf16] [--variant 0,1,…] [--shrink K] [--budget ms] [--peers 0|1]
-//                   [--json FILE]
-// --n: the width of a head.  --peers 0: attention alone; the others' times are -1.  SPDX-License-Identifier: Apache-2.0
+//                   [--backward 0|1] [--json FILE]
+// --n: the width of a head.  --peers 0: attention alone; the others' times are -1.  --backward 0: no gradients.  SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -22,7 +22,7 @@ namespace {
 struct Options {
     std::vector<std::string> matrices = generated_names(), types = {"fp32", "fp16"};
     std::vector<int64_t> heads = {1, 8}, widths = {32, 64, 128}, variants = {0};
-    int shrink = 1, peers = 1;
+    int shrink = 1, peers = 1, backward = 1;
     double budget_ms = 100;
     FILE *json = stdout;
 };
@@ -287,7 +287,7 @@ struct Windows {
 double backward_ms(const Options &o, const Case &c, const Cut &cut)
 {
     // S of these matrices is not its own transpose; as many entries are walked by column, so the pattern of its rows stands for that of its columns.
-    if (c.s.nrows != c.s.ncols || !o.peers)
+    if (c.s.nrows != c.s.ncols || !o.peers || !o.backward)
         return -1;
     tsr_attention_operands a = c.operands(c.o);
     float *lse = device_array<float>(c.s.nrows * c.heads), *gradients = device_array<float>(3 * c.s.nrows * c.ld);
@@ -360,6 +360,7 @@ Options parse(int argc, char **argv)
     given.take("--shrink", &o.shrink);
     given.take("--budget", &o.budget_ms);
     given.take("--peers", &o.peers);
+    given.take("--backward", &o.backward);
     given.take("--json", &o.json);
     given.finish();
     return o;
