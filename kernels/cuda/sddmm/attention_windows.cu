@@ -232,11 +232,12 @@ struct place {
     int head, g, t, lane; // head: the first
 };
 
-template <int H> __device__ __forceinline__ place find_place(const window_args &a, int64_t number)
+template <int H> __device__ __forceinline__ place find_place(const window_args &a, uint32_t number)
 {
     place p;
-    p.item = a.item[number % a.nitems];
-    p.head = int(number / a.nitems) * H; // head by head: the rows that are used often stay in the cache
+    const uint32_t nitems = uint32_t(a.nitems); // with all heads no more than blocks of a launch; 64 bits would take a tenth of a short item's time
+    p.item = a.item[number % nitems];
+    p.head = int(number / nitems) * H; // head by head: the rows that are used often stay in the cache
     p.lane = int(threadIdx.x % 32), p.g = p.lane / 4, p.t = p.lane % 4;
     p.row = int64_t(p.item.window) * height;
     return p;
@@ -412,12 +413,12 @@ __device__ __forceinline__ float *part_of(const window_args &a, int64_t partial,
 }
 
 /* Eight neighbouring results of a row. */
-template <class T> __device__ __forceinline__ void store_results(T *to, const float (&x)[8], float sum, bool empty)
+template <class T> __device__ __forceinline__ void store_results(T *to, const float (&x)[8], float share)
 {
     T y[8];
 #pragma unroll
     for (int k = 0; k < 8; k++)
-        narrow(y[k], empty ? 0.0f : x[k] / sum);
+        narrow(y[k], x[k] * share);
     store_vector<T, 8>(to, y);
 }
 
@@ -428,6 +429,7 @@ __device__ __forceinline__ void store_row(const window_args &a, const place &p, 
     const int64_t row = p.row + p.g + 8 * half;
     const int head = p.head + h;
     const bool empty = s.most[h][half] == -INFINITY;
+    const float share = empty ? 0.0f : 1 / s.sum[h][half];
     float *part = p.item.partial < 0 ? nullptr : part_of(a, p.item.partial, p.g + 8 * half, head);
     if (row >= a.nrows)
         return;
@@ -441,7 +443,7 @@ __device__ __forceinline__ void store_row(const window_args &a, const place &p, 
         if (at >= a.width)
             continue;
         if (!part)
-            store_results<T>(reinterpret_cast<T *>(a.o.data + row * a.o.ld + head * a.o.stride) + at, x, s.sum[h][half], empty);
+            store_results<T>(reinterpret_cast<T *>(a.o.data + row * a.o.ld + head * a.o.stride) + at, x, share);
         else
             for (int k = 0; k < 8; k++)
                 part[2 + at + k] = x[k];
