@@ -14,7 +14,7 @@ extern "C" {
 struct tsr_view;
 
 /* A value is `count` elements of one type, one after the other (vector-major, no padding), with a byte 0/1 of presence for each unless
- * all are present.  It never changes: what is computed is another value.  What it stands for (rows, columns, by row or by column) its
+ * all are present.  It never changes but where a step may yield C: what is computed is another value.  What it stands for (rows, columns, by row or by column) its
  * user knows.  In the interface it is a void pointer. */
 
 /* Operators of SuiteSparse, section "operators" of its user guide; results bit for bit those of the C functions in GB_math.h and the
@@ -55,6 +55,7 @@ typedef struct tsr_ewise {
     void *mask;            /* NULL: none; else a value of mask_type */
     tsr_type mask_type;
     bool mask_structural, mask_complement, replace;
+    bool yields_c;         /* nobody else looks at C, whose value may become the result, with a reference more */
 } tsr_ewise;
 
 typedef enum tsr_reduce_op {

@@ -214,17 +214,39 @@ static entry join(const tsr_ewise *s, entry c, entry z)
     return z.present ? (entry){true, tsr_ref_operator(s->accum, s->result, c.value, z.value)} : c;
 }
 
+static void store(const tsr_ewise *s, const tsr_ewise_arrays *a, int64_t k, entry z)
+{
+    tsr_value_store(s->result, a->z, k, z.present ? z.value : (tsr_value){0});
+    if (a->z_present)
+        a->z_present[k] = z.present;
+}
+
+static entry compute_at(const tsr_ewise *s, const tsr_ewise_arrays *a, int64_t k)
+{
+    return compute(s, entry_at(&a->x, s->type, k, &s->x.scalar), entry_at(&a->y, s->type, k, &s->y.scalar));
+}
+
 void tsr_ref_ewise(const tsr_ewise *s, const tsr_ewise_arrays *a)
 {
     for (int64_t k = 0; k < s->count; k++) {
-        entry x = entry_at(&a->x, s->type, k, &s->x.scalar), y = entry_at(&a->y, s->type, k, &s->y.scalar);
-        entry c = entry_at(&a->c, s->result, k, NULL), z = join(s, c, compute(s, x, y));
+        entry c = entry_at(&a->c, s->result, k, NULL), z = join(s, c, compute_at(s, a, k));
         if (!passes(s, a, k))
             z = (entry){c.present && !s->replace, c.value};
-        tsr_value_store(s->result, a->z, k, z.present ? z.value : (tsr_value){0});
-        if (a->z_present)
-            a->z_present[k] = z.present;
+        store(s, a, k, z);
     }
+}
+
+uint32_t tsr_ref_ewise_listed(const tsr_ewise *s, const tsr_ewise_arrays *a, const uint32_t *places, uint32_t length)
+{
+    uint32_t present = 0;
+    for (uint32_t k = 0; k < length; k++) {
+        const entry z = compute_at(s, a, places[k]);
+        if (!passes(s, a, places[k]) || !(s->c || z.present))
+            continue;
+        store(s, a, places[k], z);
+        present += z.present;
+    }
+    return present;
 }
 
 /* ---- a reduction ---- */
@@ -250,6 +272,19 @@ bool tsr_ref_reduce(tsr_value *result, tsr_type type, tsr_reduce_op op, const ts
         if (!is_present(e, k))
             continue;
         tsr_value x = tsr_value_load(type, e->x, k);
+        *result = any ? tsr_ref_join(type, op, *result, x) : x;
+        any = true;
+    }
+    return any;
+}
+
+bool tsr_ref_reduce_listed(tsr_value *result, tsr_type type, tsr_reduce_op op, const tsr_elements *e, const uint32_t *places, uint32_t length)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < length; k++) {
+        if (!is_present(e, places[k]))
+            continue;
+        tsr_value x = tsr_value_load(type, e->x, places[k]);
         *result = any ? tsr_ref_join(type, op, *result, x) : x;
         any = true;
     }

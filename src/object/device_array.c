@@ -44,6 +44,11 @@ void tsr_device_array_unref(tsr_device_array *value)
     free(value);
 }
 
+int tsr_device_array_holders(const tsr_device_array *value)
+{
+    return atomic_load_explicit(&value->refs, memory_order_acquire);
+}
+
 const tsr_device_array_facts *tsr_device_array_about(const tsr_device_array *value)
 {
     return &value->facts;

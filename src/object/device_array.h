@@ -49,6 +49,9 @@ tsr_view tsr_device_array_view(const tsr_device_array *value);
 void tsr_device_array_set_sparse(tsr_device_array *value);
 bool tsr_device_array_is_sparse(const tsr_device_array *value);
 
+/* How many hold a reference. */
+int tsr_device_array_holders(const tsr_device_array *value);
+
 /* True: nobody had used it where it is, nor seen it on the host, before. */
 bool tsr_device_array_first_use(tsr_device_array *value);
 

@@ -304,6 +304,49 @@ tsr_status tsr_cuda_push_run(const tsr_cuda_push *push, const void *pieces, cons
     return lazy_queue(run_push, &(push_work){*push, *push->columns, NULL}, sizeof(push_work), push->stream);
 }
 
+typedef struct listed_push {
+    push_work all;
+    tsr_cuda_list from, to;
+    tsr_cuda_told told;
+} listed_push;
+
+static void check_list(const tsr_cuda_list *list, const int8_t *present, int64_t count)
+{
+    int64_t entries = 0, listed = 0;
+    for (int64_t k = 0; k < count; k++)
+        entries += present[k];
+    for (uint32_t k = 0; k < list->head->length; k++)
+        listed += present[list->places[k]];
+    if (listed != entries || list->head->length > list->most)
+        lazy_fatal("a list does not have the entries");
+}
+
+static void run_listed_push(const void *described)
+{
+    const listed_push *w = described;
+    const int8_t *present = w->all.push.w_present;
+    tsr_cuda_list_head *head = w->to.head;
+    check_list(&w->from, w->all.push.u_present, w->all.columns.nrows);
+    run_push(&w->all);
+    for (int64_t k = w->all.columns.ncols - 1; k >= 0; k--) {
+        if (present[k])
+            w->to.places[head->length++] = (uint32_t)k;
+    }
+    if (head->length > w->to.most)
+        lazy_fatal("a list is too long");
+    head->present = head->length;
+    *w->told.slot = (uint64_t)w->told.ticket << 32 | head->length;
+}
+
+tsr_status tsr_cuda_push_listed(const tsr_cuda_push *push, const tsr_cuda_list *from, int64_t longest, const tsr_cuda_list *to,
+                                const tsr_cuda_told *told)
+{
+    (void)longest;
+    if (!tsr_cuda_push_takes(push->semiring))
+        return TSR_DECLINED;
+    return lazy_queue(run_listed_push, &(listed_push){{*push, *push->columns, NULL}, *from, *to, *told}, sizeof(listed_push), push->stream);
+}
+
 static void fill_flipped(tsr_cuda_csr *out, const tsr_cuda_csr *in, size_t size)
 {
     memset(out->p, 0, (size_t)(out->nrows + 1) * sizeof *out->p);

@@ -309,12 +309,12 @@ tsr_status tsr_cuda_send(uint64_t *answer, const void *device, int words, void *
     return queue(&(work){.run = run_send, .to = answer, .from = device, .bytes = (size_t)words * sizeof *answer}, on);
 }
 
-tsr_status tsr_cuda_await(const uint64_t *flag, void *on)
+tsr_status tsr_cuda_await(const uint64_t *word, uint32_t ticket, void *on)
 {
     const stream *s = on;
     pthread_mutex_lock(&lock);
     bool failed = fails();
-    while (s->first && (failed || !*flag))
+    while (s->first && (failed || !tsr_cuda_heard(*word, ticket)))
         step();
     pthread_mutex_unlock(&lock);
     return failed ? TSR_INTERNAL_ERROR : TSR_OK;

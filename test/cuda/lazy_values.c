@@ -7,6 +7,7 @@
 
 #include "backends/cuda/arrays/gemm.h"
 #include "kernels/cuda/elementwise/fusion.h"
+#include "kernels/cuda/common/list.h"
 #include "kernels/cuda/elementwise/derive.h"
 #include "kernels/cuda/elementwise/spread.h"
 #include "kernels/ref/derive.h"
@@ -29,6 +30,81 @@ tsr_status tsr_cuda_ewise(const tsr_ewise *step, const tsr_ewise_arrays *arrays,
     if (step->op == TSR_EWISE_SQRT && !tsr_type_is_float(step->type))
         return TSR_DECLINED;
     return lazy_queue(run_step, &(step_work){*step, *arrays}, sizeof(step_work), stream);
+}
+
+/* ---- at listed places ---- */
+
+typedef struct listing {
+    tsr_cuda_list list;
+    const int8_t *present;
+    int64_t count;
+} listing;
+
+static void run_listing(const void *described)
+{
+    const listing *w = described;
+    for (int64_t k = w->count - 1; k >= 0; k--) {
+        if (w->present[k])
+            w->list.places[w->list.head->length++] = (uint32_t)k;
+    }
+    if (w->list.head->length > w->list.most)
+        lazy_fatal("a list is too long");
+}
+
+tsr_status tsr_cuda_list_present(const tsr_cuda_list *list, const int8_t *present, int64_t count, const tsr_cuda_device *device, void *stream)
+{
+    (void)device;
+    return lazy_queue(run_listing, &(listing){*list, present, count}, sizeof(listing), stream);
+}
+
+typedef struct listed_step {
+    tsr_ewise step;
+    tsr_ewise_arrays arrays;
+    tsr_cuda_list list;
+    tsr_cuda_told told;
+} listed_step;
+
+static void run_listed(const void *described)
+{
+    const listed_step *w = described;
+    const uint32_t present = tsr_ref_ewise_listed(&w->step, &w->arrays, w->list.places, w->list.head->length);
+    if (w->told.slot)
+        *w->told.slot = (uint64_t)w->told.ticket << 32 | (w->told.head->present = present);
+}
+
+tsr_status tsr_cuda_ewise_listed(const tsr_ewise *step, const tsr_ewise_arrays *arrays, const tsr_cuda_list *list, const tsr_cuda_told *told,
+                                 const tsr_cuda_device *device, void *stream)
+{
+    (void)device;
+    if (step->op == TSR_EWISE_SQRT && !tsr_type_is_float(step->type))
+        return TSR_DECLINED;
+    return lazy_queue(run_listed, &(listed_step){*step, *arrays, *list, told ? *told : (tsr_cuda_told){0}}, sizeof(listed_step), stream);
+}
+
+typedef struct listed_reduction {
+    uint64_t *answer;
+    tsr_type type;
+    tsr_reduce_op op;
+    tsr_elements elements;
+    tsr_cuda_list list;
+} listed_reduction;
+
+static void run_listed_reduction(const void *described)
+{
+    const listed_reduction *w = described;
+    tsr_value value = {0};
+    w->answer[2] = tsr_ref_reduce_listed(&value, w->type, w->op, &w->elements, w->list.places, w->list.head->length);
+    w->answer[1] = 0;
+    tsr_value_store(w->type, &w->answer[1], 0, value);
+    w->answer[0] = 1;
+}
+
+tsr_status tsr_cuda_reduce_listed(uint64_t *answer, tsr_type type, tsr_reduce_op op, const tsr_elements *elements, const tsr_cuda_list *list,
+                                  void *stream)
+{
+    if (!tsr_cuda_reduces_listed(type, op))
+        return TSR_DECLINED;
+    return lazy_queue(run_listed_reduction, &(listed_reduction){answer, type, op, *elements, *list}, sizeof(listed_reduction), stream);
 }
 
 typedef struct reduce_work {

@@ -34,11 +34,87 @@ static uint64_t most_of(const tsr_cuda_push_work *work)
     return turn++ % 2 ? work->pieces : 3 * work->pieces + 100;
 }
 
-/* Every third product by whole columns. */
+/* ---- by a list ---- */
+
+static tsr_cuda_list new_list(int64_t most)
+{
+    const tsr_cuda_list_head none = {0};
+    return (tsr_cuda_list){upload(&none, sizeof none), device_new((size_t)most * sizeof(uint32_t)), most};
+}
+
+static void free_list(tsr_cuda_list *list)
+{
+    tsr_cuda_free(list->head, NULL);
+    tsr_cuda_free(list->places, NULL);
+}
+
+/* Does it name the places that are present, each once? */
+static bool lists(const tsr_cuda_list *list, const int8_t *present_there, int64_t count)
+{
+    tsr_cuda_list_head head;
+    int8_t *present = checked(malloc((size_t)count + 1));
+    uint32_t *places = checked(malloc((size_t)list->most * sizeof *places + 1));
+    download(&head, list->head, sizeof head);
+    download(places, list->places, (size_t)list->most * sizeof *places);
+    download(present, present_there, (size_t)count);
+    bool right = head.length <= list->most;
+    for (uint32_t k = 0; right && k < head.length; k++) {
+        right = places[k] < count && present[places[k]] == 1;
+        if (right)
+            present[places[k]] = 0;
+    }
+    for (int64_t k = 0; right && k < count; k++)
+        right = !present[k];
+    free(present);
+    free(places);
+    return right;
+}
+
+static int64_t longest_column(const tsr_product *p)
+{
+    int64_t *entries = checked(calloc((size_t)p->k + 1, sizeof *entries)), longest = 0;
+    entry *list = list_entries(&p->a, true);
+    for (int64_t k = 0; k < p->a.nvals; k++)
+        entries[list[k].row]++;
+    for (int64_t k = 0; k < p->k; k++)
+        longest = entries[k] > longest ? entries[k] : longest;
+    free(list);
+    free(entries);
+    return longest;
+}
+
+static tsr_status run_listed(tsr_cuda_push *push, const tsr_product *p)
+{
+    static uint32_t ticket;
+    tsr_cuda_list from = new_list(p->k), to = new_list(p->m);
+    const tsr_cuda_told told = {to.head, device_new(sizeof *told.slot), ++ticket};
+    uint64_t word = 0;
+    const size_t size = type_size(p->semiring.type);
+    must(tsr_cuda_set(push->w, 0, (size_t)p->m * size, NULL), "set");
+    must(tsr_cuda_set(push->w_present, 0, (size_t)p->m, NULL), "set");
+    must(tsr_cuda_list_present(&from, push->u_present, p->k, &device, NULL), "list");
+    tsr_status status = tsr_cuda_push_listed(push, &from, longest_column(p), &to, &told);
+    must(tsr_cuda_wait(NULL), "wait");
+    if (status == TSR_OK)
+        download(&word, told.slot, sizeof word);
+    tsr_cuda_list_head head;
+    download(&head, to.head, sizeof head);
+    if (status == TSR_OK && (!lists(&from, push->u_present, p->k) || !lists(&to, push->w_present, p->m) ||
+                             word != ((uint64_t)ticket << 32 | head.length)))
+        status = TSR_INTERNAL_ERROR;
+    tsr_cuda_free(told.slot, NULL);
+    free_list(&from);
+    free_list(&to);
+    return status;
+}
+
+/* Of three products one by whole columns, one by a list if u is a bitmap. */
 static tsr_status run(tsr_cuda_push *push, const tsr_product *p, const int8_t *present)
 {
     static unsigned turn;
-    if (turn++ % 3 == 0) {
+    if (++turn % 3 == 1 && push->u_present)
+        return run_listed(push, p);
+    if (turn % 3 == 0) {
         const tsr_status status = tsr_cuda_push_run(push, NULL, NULL, 1);
         must(tsr_cuda_wait(NULL), "wait");
         return status;
@@ -69,7 +145,7 @@ static tsr_status run_product(const tsr_product *p, tsr_result *result)
     int8_t *present = presence_of(&p->b), *b = checked(malloc((size_t)p->m + 1));
     void *u = p->b.x ? upload_dense(&p->b, p->b.x, p->b.iso, false, size, 1, 0) : NULL;
     tsr_cuda_push push = {.semiring = p->semiring, .columns = &columns, .u = u, .u_present = p->b.format == TSR_FULL ? NULL : upload(present, (size_t)p->k),
-                          .iso = first_value(&p->a, size), .w = device_new((size_t)p->m * size), .w_present = device_new((size_t)p->m),
+                          .iso = first_value(&p->a, size), .w = device_new((size_t)p->m * size), .w_present = device_new(((size_t)p->m + 3) / 4 * 4),
                           .device = &device};
     tsr_status status = run(&push, p, present);
     if (status == TSR_OK) {

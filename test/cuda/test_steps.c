@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "backends/cuda/arrays/arrays.h"
+#include "backends/cuda/arrays/listed.h"
 #include "test/cuda/plugin_start.h"
 #include "test/cuda/step_case.h"
 
@@ -156,6 +158,92 @@ static void test_copies(void **state)
     free_host(&h);
 }
 
+/* ---- lists ---- */
+
+/* At most an eighth of the places. */
+static void thin(host_value *h, rng *r)
+{
+    const int64_t most = h->count / 8;
+    for (int64_t k = 0, left = most ? rng_below(r, most) : 0; h->b && k < h->count; k++) {
+        h->b[k] = h->b[k] && left > 0 && rng_chance(r, 30);
+        left -= h->b[k];
+    }
+}
+
+static tsr_status make_list(void *array)
+{
+    tsr_cuda_array *v = array;
+    const tsr_status status = v->present ? tsr_cuda_array_count(v) : TSR_DECLINED;
+    return status == TSR_OK ? tsr_cuda_listed_make(v) : status;
+}
+
+/* Operands of c there, some with lists. */
+static void upload_listed(const step_case *c, tsr_ewise *s, void *there[OPERANDS], rng *r)
+{
+    for (int k = 0; k < OPERANDS; k++) {
+        there[k] = c->host[k].x ? must_upload(&c->host[k]) : NULL;
+        if (there[k] && rng_chance(r, 70))
+            (void)tsr_cuda_alone(make_list, there[k]);
+    }
+    s->x.value = there[0];
+    s->y.value = there[1];
+    s->c = there[2];
+    s->mask = there[3];
+    s->yields_c = rng_chance(r, 60);
+}
+
+/* Its entries, as they are counted, listed and summed up. */
+static void check_listed(void *value, const host_value *want, rng *r)
+{
+    const tsr_reduce_op op = want->type == TSR_BOOL ? TSR_REDUCE_LXOR : rng_chance(r, 50) ? TSR_REDUCE_PLUS : TSR_REDUCE_MIN;
+    const tsr_elements e = elements_of(want);
+    tsr_value sum = {0};
+    uint64_t want_bits = 0, got_bits = 0;
+    bool got;
+    int64_t nvals;
+    const bool any = tsr_ref_reduce(&sum, want->type, op, &e, want->count);
+    tsr_value_store(want->type, &want_bits, 0, sum);
+    if (rng_chance(r, 50)) {
+        assert_int_equal(arrays->count(value, &nvals), TSR_OK);
+        assert_int_equal(nvals, entries_of(want));
+    }
+    assert_int_equal(arrays->reduce(value, want->type, op, &got_bits, &got), TSR_OK);
+    assert_int_equal(got, any);
+    if (any && !tsr_type_is_float(want->type))
+        assert_int_equal(got_bits, want_bits);
+    check_value(value, want);
+}
+
+/* What is made of listed bitmaps, in C's own array if it may be, and what goes on with that. */
+static void test_listed(void **state)
+{
+    (void)state;
+    rng r = {seed};
+    int in_place = 0, listed = 0;
+    for (int round = 0; round < 600 * rounds; round++) {
+        step_case c;
+        void *there[OPERANDS], *value;
+        make_step(&c, &r);
+        for (int k = 0; k < OPERANDS; k++)
+            thin(&c.host[k], &r);
+        c.step.accumulates &= rng_chance(&r, 30);
+        compute_want(&c);
+        tsr_ewise s = c.step;
+        upload_listed(&c, &s, there, &r);
+        assert_int_equal(arrays->step(&s, &value), TSR_OK);
+        in_place += value == s.c && s.c;
+        listed += ((const tsr_cuda_array *)value)->lister != NULL;
+        for (int k = 0; k < OPERANDS; k++)
+            if (there[k])
+                contents->drop(there[k]);
+        check_listed(value, &c.want, &r);
+        contents->drop(value);
+        free_step(&c);
+    }
+    assert_true(in_place > 0 && listed > 0);
+    assert_int_equal(tsr_cuda->used, 0);
+}
+
 /* ---- times ---- */
 
 /* What the device took for the calls of this thread is told once. */
@@ -219,7 +307,7 @@ int main(int argc, char **argv)
     contents = gpu->contents;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps), cmocka_unit_test(test_chain), cmocka_unit_test(test_steps_in_chains),
-        cmocka_unit_test(test_copies), cmocka_unit_test(test_times), cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_copies), cmocka_unit_test(test_listed), cmocka_unit_test(test_times), cmocka_unit_test(test_reductions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

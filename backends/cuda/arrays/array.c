@@ -13,13 +13,15 @@ static size_t aligned(size_t bytes)
     return (bytes + TSR_CUDA_ALIGNMENT - 1) / TSR_CUDA_ALIGNMENT * TSR_CUDA_ALIGNMENT;
 }
 
-static tsr_status allocate(tsr_cuda_array *v, bool bitmap)
+/* Elements; their presence; what is beside both. */
+static tsr_status allocate(tsr_cuda_array *v, bool bitmap, size_t beside)
 {
-    size_t elements = (size_t)v->count * v->size, bytes = bitmap ? aligned(elements) + (size_t)v->count : elements;
-    if (!tsr_cuda_reserve(bytes))
+    const size_t elements = (size_t)v->count * v->size, bytes = bitmap ? aligned(elements) + (size_t)v->count : elements;
+    const size_t whole = beside ? aligned(bytes) + beside : bytes;
+    if (!tsr_cuda_reserve(whole))
         return TSR_OUT_OF_MEMORY;
-    v->bytes = bytes;
-    tsr_status status = tsr_cuda_new(&v->x, bytes);
+    v->bytes = whole;
+    tsr_status status = tsr_cuda_new(&v->x, whole);
     if (status == TSR_OK && bitmap)
         v->present = (int8_t *)v->x + aligned(elements);
     return status;
@@ -35,7 +37,7 @@ static void free_value(void *whole)
     tsr_cuda_array_free(whole);
 }
 
-tsr_status tsr_cuda_array_new(tsr_cuda_array **out, int64_t count, size_t size, bool bitmap)
+static tsr_status new_array(tsr_cuda_array **out, int64_t count, size_t size, bool bitmap, size_t beside)
 {
     tsr_cuda_array *v = calloc(1, sizeof *v);
     *out = NULL;
@@ -43,7 +45,7 @@ tsr_status tsr_cuda_array_new(tsr_cuda_array **out, int64_t count, size_t size, 
         return TSR_OUT_OF_MEMORY;
     *v = (tsr_cuda_array){.count = count, .size = size, .nvals = bitmap ? -1 : count};
     tsr_cuda_contents_start(&v->contents, download, free_value);
-    tsr_status status = allocate(v, bitmap);
+    tsr_status status = allocate(v, bitmap, beside);
     if (status == TSR_OK)
         *out = v;
     else
@@ -51,10 +53,39 @@ tsr_status tsr_cuda_array_new(tsr_cuda_array **out, int64_t count, size_t size, 
     return status;
 }
 
+tsr_status tsr_cuda_array_new(tsr_cuda_array **out, int64_t count, size_t size, bool bitmap)
+{
+    return new_array(out, count, size, bitmap, 0);
+}
+
+tsr_status tsr_cuda_array_new_listed(tsr_cuda_array **out, int64_t count, size_t size, int64_t most)
+{
+    tsr_status status = new_array(out, count, size, true, TSR_CUDA_ALIGNMENT + (size_t)most * sizeof(uint32_t));
+    if (status != TSR_OK)
+        return status;
+    tsr_cuda_array *v = *out;
+    const size_t before = aligned((size_t)(v->present - (int8_t *)v->x) + (size_t)count);
+    v->list = (tsr_cuda_list){(void *)((char *)v->x + before), (void *)((char *)v->x + before + TSR_CUDA_ALIGNMENT), most};
+    status = tsr_cuda_set(v->x, 0, before + sizeof *v->list.head, tsr_cuda->compute);
+    if (status != TSR_OK) {
+        tsr_cuda_array_free(v);
+        *out = NULL;
+    }
+    return status;
+}
+
+void tsr_cuda_array_let_go(tsr_cuda_array *v)
+{
+    if (v && atomic_fetch_sub(&v->contents.refs, 1) == 1)
+        tsr_cuda_array_free(v);
+}
+
 void tsr_cuda_array_free(tsr_cuda_array *v)
 {
     if (!v)
         return;
+    if (v->lister != v)
+        tsr_cuda_array_let_go(v->lister);
     tsr_cuda_delete(v->x);
     tsr_cuda_unreserve(v->bytes);
     free(v);

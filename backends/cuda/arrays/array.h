@@ -4,6 +4,7 @@
 #define TSR_CUDA_ARRAY_H
 
 #include "backends/cuda/device/contents.h"
+#include "kernels/cuda/common/list.h"
 
 enum { TSR_CUDA_ALIGNMENT = 256 }; /* bytes, of every array on the device */
 
@@ -17,6 +18,9 @@ typedef struct tsr_cuda_array {
     size_t bytes;    /* reserved */
     int64_t nvals;   /* entries present; < 0: not yet counted */
     double below;    /* every element is known to be less in magnitude; 0: not yet looked at */
+    struct tsr_cuda_array *lister; /* whose list has all places that are present; may be itself, else a reference; NULL: there is none */
+    tsr_cuda_list list;            /* part of its memory, if it was asked for: all 0 at first */
+    uint32_t ticket;               /* of the count that the host will hear (listed.h); 0: none */
 } tsr_cuda_array;
 
 static inline tsr_elements tsr_cuda_elements(const tsr_cuda_array *value) /* NULL allowed */
@@ -28,6 +32,9 @@ static inline tsr_elements tsr_cuda_elements(const tsr_cuda_array *value) /* NUL
 
 /* Arrays with nothing in them.  TSR_OUT_OF_MEMORY, also for more than is allowed. */
 tsr_status tsr_cuda_array_new(tsr_cuda_array **value, int64_t count, size_t size, bool bitmap);
+/* A bitmap in which nothing is present, with a list of so many places at most beside it. */
+tsr_status tsr_cuda_array_new_listed(tsr_cuda_array **value, int64_t count, size_t size, int64_t most);
+void tsr_cuda_array_let_go(tsr_cuda_array *value); /* one reference less; NULL allowed */
 void tsr_cuda_array_free(tsr_cuda_array *value); /* NULL allowed; when what is queued on `compute` is done */
 
 /* nvals is set, bytes_moved grows.  After a failure nothing is under way. */

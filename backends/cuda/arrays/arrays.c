@@ -7,6 +7,7 @@
 
 #include "backends/cuda/arrays/fusion.h"
 #include "backends/cuda/arrays/gemm.h"
+#include "backends/cuda/arrays/listed.h"
 #include "backends/cuda/transfer/csr.h"
 #include "backends/cuda/transfer/host_copy.h"
 #include "kernels/cuda/elementwise/spread.h"
@@ -149,7 +150,10 @@ static tsr_status run_step(void *arguments)
                          .mask = tsr_cuda_elements(s->mask)};
     if (s->mask_structural)
         a.mask.x = NULL;
-    tsr_status status = tsr_cuda_array_new(&t->value, s->count, tsr_type_size(s->result), !tsr_ewise_is_full(s, &a));
+    tsr_status status = tsr_cuda_listed_step(&t->value, s, &a);
+    if (status != TSR_DECLINED)
+        return status;
+    status = tsr_cuda_array_new(&t->value, s->count, tsr_type_size(s->result), !tsr_ewise_is_full(s, &a));
     if (status != TSR_OK)
         return status;
     a.z = t->value->x;
@@ -205,6 +209,9 @@ static tsr_status reduce_within(void *arguments, void *scratch)
 static tsr_status run_reduce(void *arguments)
 {
     reducing *r = arguments;
+    const tsr_status status = tsr_cuda_listed_reduce(&r->result, r->type, r->op, r->value);
+    if (status != TSR_DECLINED)
+        return status;
     return tsr_cuda_with_scratch(TSR_CUDA_ALIGNMENT + tsr_cuda_reduce_bytes(r->value->count, &tsr_cuda->device), reduce_within, r);
 }
 

@@ -19,18 +19,12 @@ static tsr_cuda_array *keep(tsr_cuda_array *v)
     return v;
 }
 
-static void let_go(tsr_cuda_array *v)
-{
-    if (v && atomic_fetch_sub(&v->contents.refs, 1) == 1)
-        tsr_cuda_array_free(v);
-}
-
 static void forget_last(void)
 {
     const int k = --held.n;
     for (int at = 0; at < OPERANDS; at++)
-        let_go(operands[k][at]);
-    let_go(made[k]);
+        tsr_cuda_array_let_go(operands[k][at]);
+    tsr_cuda_array_let_go(made[k]);
 }
 
 static void forget_all(void)

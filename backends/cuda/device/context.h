@@ -25,7 +25,7 @@ typedef struct tsr_cuda_chunk {
     void *event;
 } tsr_cuda_chunk;
 
-enum { TSR_CUDA_ANSWER_WORDS = 7 };
+enum { TSR_CUDA_ANSWER_WORDS = 7, TSR_CUDA_COUNTS = 64 };
 enum { TSR_CUDA_RING = 16 }; /* most chunks of one direction */
 
 struct tsr_cuda_sparse;
@@ -59,6 +59,8 @@ typedef struct tsr_cuda_context {
     const struct tsr_model *model; /* what kernels cost */
     int npairs;                /* there are 2 npairs chunks: even ones go up, odd ones come down */
     tsr_cuda_chunk chunks[2 * TSR_CUDA_RING];
+    uint64_t *counts;          /* page-locked, TSR_CUDA_COUNTS of them: where kernels tell what they count (arrays/listed.h); NULL: as above */
+    uint32_t tickets;          /* that were given out */
     uint64_t *answer;          /* page-locked, TSR_CUDA_ANSWER_WORDS and one: of tsr_cuda_send.  NULL: none was asked for yet */
 } tsr_cuda_context;
 

@@ -58,12 +58,12 @@ tsr_status tsr_cuda_rows_on_device(void *to, size_t to_pitch, const void *from, 
     return status_of(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, cudaMemcpyDeviceToDevice, stream));
 }
 
-tsr_status tsr_cuda_await(const uint64_t *flag, void *stream)
+tsr_status tsr_cuda_await(const uint64_t *word, uint32_t ticket, void *stream)
 {
     enum { TRIES = 1 << 12 }; /* before the driver is asked whether the device still works on it */
     for (;;) {
         for (int k = 0; k < TRIES; k++)
-            if (__atomic_load_n(flag, __ATOMIC_ACQUIRE))
+            if (tsr_cuda_heard(__atomic_load_n(word, __ATOMIC_ACQUIRE), ticket))
                 return TSR_OK;
         const cudaError_t error = cudaStreamQuery(stream);
         const tsr_status status = status_of(error);

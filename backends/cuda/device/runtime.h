@@ -26,8 +26,14 @@ tsr_status tsr_cuda_rows_to_host(const tsr_cuda_copy *copy, void *stream);
 tsr_status tsr_cuda_rows_on_device(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
                                    void *stream);
 
-/* Looks until *flag, which work on the stream sets, is not 0.  Also reports errors, as tsr_cuda_wait. */
-tsr_status tsr_cuda_await(const uint64_t *flag, void *stream);
+/* Is this what was waited for: any word but 0, or one whose upper half is a ticket that is not 0? */
+static inline bool tsr_cuda_heard(uint64_t word, uint32_t ticket)
+{
+    return ticket ? word >> 32 == ticket : word != 0;
+}
+
+/* Looks until *word, which work on the stream sets, is that, or the stream has nothing left to do.  Also reports errors, as tsr_cuda_wait. */
+tsr_status tsr_cuda_await(const uint64_t *word, uint32_t ticket, void *stream);
 
 /* Events without times.  record: everything queued on the stream so far.  follow: what is queued on the stream from now on
  * waits for the event as last recorded.  done: 1, 0, or a negative tsr_status. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backends/cuda/arrays/arrays.h"
+#include "backends/cuda/arrays/listed.h"
 #include "backends/cuda/spmm/matrix_statistics.h"
 #include "backends/cuda/spmm/whole_product.h"
 #include "kernels/cuda/spmv/spmv_push.h"
@@ -13,7 +14,9 @@
  * columns have more than this many. */
 enum { ENTRIES_SHARE = 4, FRONTIER_SHARE = 8, ONCE_ENTRIES = 4 };
 
-enum { PUSHES_BEFORE = 2 }; /* of an A, before its longest column is looked for */
+#ifndef TSR_CUDA_PUSHES_BEFORE /* of an A, before its longest column is looked for */
+#define TSR_CUDA_PUSHES_BEFORE 2
+#endif
 
 const tsr_kernel_row tsr_cuda_push_kernel = {
     "spmv", "push", "push",
@@ -89,7 +92,7 @@ static tsr_status bound(pushing *s, bool *bounded)
     const tsr_cuda_array *u = s->product->b_value;
     const int64_t entries = u->nvals;
     *bounded = false;
-    if (s->once || entries < 0 || s->a->pushes++ < PUSHES_BEFORE)
+    if (s->once || entries < 0 || s->a->pushes++ < TSR_CUDA_PUSHES_BEFORE)
         return TSR_OK;
     const tsr_status status = tsr_cuda_measure_rows(s->a);
     *bounded = status == TSR_OK && may_walk(s, (double)entries * s->a->statistics.longest);
@@ -107,6 +110,61 @@ static tsr_status count(pushing *s)
     s->most = work.pieces;
     return may_walk(s, (double)work.entries) ? TSR_OK : TSR_DECLINED;
 }
+
+/* ---- by a list of u's places, in one kernel ---- */
+
+/* Columns of A are as short as that, and so few entries are walked, whichever they are. */
+enum { LISTED_COLUMN = 256, LISTED_ENTRIES = 1 << 16 };
+
+/* Entries of u, at most; counted where what is known of its list says too little. */
+static tsr_status bound_listed(int64_t *entries, const pushing *s)
+{
+    tsr_cuda_array *u = s->product->b_value;
+    const double longest = s->a->statistics.longest;
+    *entries = u->nvals < 0 && u->lister ? u->lister->list.most : u->nvals;
+    if (u->nvals >= 0 || (double)*entries * longest <= LISTED_ENTRIES)
+        return TSR_OK;
+    const tsr_status status = tsr_cuda_array_count(u);
+    *entries = u->nvals;
+    return status;
+}
+
+/* TSR_DECLINED: otherwise. */
+static tsr_status may_list(int64_t *most, const pushing *s)
+{
+    tsr_cuda_array *u = s->product->b_value;
+    const double longest = s->a->statistics.longest;
+    int64_t entries;
+    if (s->once || !u->present || !s->a->statistics.measured || longest > LISTED_COLUMN || (u->nvals < 0 && !u->lister))
+        return TSR_DECLINED;
+    tsr_status status = bound_listed(&entries, s);
+    if (status != TSR_OK)
+        return status;
+    if ((double)entries * longest > LISTED_ENTRIES || !may_walk(s, (double)entries * longest) || s->product->m > UINT32_MAX)
+        return TSR_DECLINED;
+    *most = entries * (int64_t)longest < s->product->m ? entries * (int64_t)longest : s->product->m;
+    return tsr_cuda_listed_make(u);
+}
+
+static tsr_status run_listed(pushing *s)
+{
+    const tsr_cuda_array *u = s->product->b_value;
+    tsr_cuda_told told;
+    int64_t most;
+    tsr_status status = may_list(&most, s);
+    if (status == TSR_OK)
+        status = tsr_cuda_array_new_listed(&s->w, s->product->m, tsr_type_size(s->product->semiring.type), most);
+    if (status == TSR_OK)
+        status = tsr_cuda_listed_ask(&told, s->w);
+    if (status != TSR_OK)
+        return status;
+    s->push.w = s->w->x;
+    s->push.w_present = s->w->present;
+    s->w->lister = s->w;
+    return tsr_cuda_push_listed(&s->push, &u->lister->list, (int64_t)s->a->statistics.longest, &s->w->list, &told);
+}
+
+/* ---- by pieces of columns ---- */
 
 /* What there is to walk. */
 static tsr_status list(pushing *s)
@@ -127,7 +185,10 @@ static tsr_status list(pushing *s)
 static tsr_status run(pushing *s)
 {
     describe(s);
-    tsr_status status = list(s);
+    tsr_status status = run_listed(s);
+    if (status != TSR_DECLINED)
+        return status;
+    status = list(s);
     if (status == TSR_OK)
         status = tsr_cuda_array_new(&s->w, s->product->m, tsr_type_size(s->product->semiring.type), true);
     if (status != TSR_OK)

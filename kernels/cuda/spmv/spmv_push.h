@@ -3,7 +3,7 @@
 #ifndef TSR_CUDA_PUSH_H
 #define TSR_CUDA_PUSH_H
 
-#include "kernels/cuda/common/cuda_kernels.h"
+#include "kernels/cuda/common/list.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,6 +51,11 @@ uint64_t tsr_cuda_push_pieces(uint64_t entries);
 /* work: as counted, on the device; most: pieces, at most, 0 if there is none.  pieces and work NULL: a thread walks a whole column, which is to have few
  * entries; most: any number but 0.  TSR_DECLINED: not a semiring of these. */
 tsr_status tsr_cuda_push_run(const tsr_cuda_push *push, const void *pieces, const tsr_cuda_push_work *work, uint64_t most);
+
+/* The same in one kernel from a list of u's places (`from`); u_present: given.  w and w_present are 0 before, and w_present has room for whole words of
+ * 4 bytes.  `to` becomes the list of what is present, its head 0 before; told: of to's head.  longest: entries of a column of A, at most. */
+tsr_status tsr_cuda_push_listed(const tsr_cuda_push *push, const tsr_cuda_list *from, int64_t longest, const tsr_cuda_list *to,
+                                const tsr_cuda_told *told);
 
 #ifdef __cplusplus
 }

@@ -176,19 +176,39 @@ static tsr_status step_through_t(const tsr_elementwise *e, void **kept)
     return status;
 }
 
-static tsr_status compute(tsr_elementwise *e, tsr_device_array **array)
+/* Of device-only contents: the record, the download that waits, and this call. */
+enum { C_HOLDERS = 3 };
+
+/* May C's array become the result, changed where the mask passes?  A call that fails after that is computed once more, from what C is then, with
+ * the same result: nothing is accumulated, and C is no other operand.  facts: of the result. */
+static bool yields_c(const tsr_elementwise *e, const tsr_device_array_facts *facts)
 {
     const tsr_ewise *step = &e->step;
+    tsr_device_array *c = e->c.array;
+    if (!step->mask || !c || step->c != tsr_device_array_kept(c) || step->accumulates || !e->door->is_absent(e->given.C))
+        return false;
+    const tsr_device_array_facts *old = tsr_device_array_about(c);
+    const bool same = !old->iso || (facts->iso && facts->one == old->one);
+    if (!same || e->x.array == c || e->y.array == c || e->m.array == c || tsr_device_array_holders(c) != C_HOLDERS)
+        return false;
+    tsr_device_array_counted(c, -1);
+    return true;
+}
+
+static tsr_status compute(tsr_elementwise *e, tsr_device_array **array)
+{
+    tsr_ewise *step = &e->step;
     void *kept = NULL;
     tsr_status status = upload_all(e);
-    if (status != TSR_OK)
-        return status;
-    status = step->result == e->type ? run_step(e, step, &kept) : step_through_t(e, &kept);
     if (status != TSR_OK)
         return status;
     tsr_device_array_facts facts = {.backend = e->backend, .type = e->type, .nrows = e->nrows, .ncols = e->ncols,
                              .by_col = e->by_col, .full = e->full, .origin = e->key};
     facts.iso = tsr_elementwise_iso(&facts.one, e);
+    step->yields_c = yields_c(e, &facts);
+    status = step->result == e->type ? run_step(e, step, &kept) : step_through_t(e, &kept);
+    if (status != TSR_OK)
+        return status;
     *array = tsr_device_array_new(&facts, kept);
     return *array ? TSR_OK : TSR_OUT_OF_MEMORY;
 }

@@ -1,0 +1,28 @@
+// How the blocks of a kernel over a list end together.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/cuda/common/device.cuh"
+#include "kernels/cuda/common/list.h"
+
+namespace {
+
+/* True in every thread of the block that comes last, which sees what the others have written.  All threads of a block ask, once. */
+__device__ __forceinline__ bool is_last_block(tsr_cuda_list_head *head)
+{
+    __threadfence();
+    __syncthreads();
+    const bool last = threadIdx.x == 0 && atomicAdd(&head->done, 1u) == gridDim.x - 1;
+    const bool all = __syncthreads_or(last);
+    __threadfence();
+    return all;
+}
+
+/* One thread, when head->present is complete. */
+__device__ __forceinline__ void tell(const tsr_cuda_told &told)
+{
+    const uint64_t present = __ldcg(&told.head->present);
+    *static_cast<volatile uint64_t *>(told.slot) = uint64_t(told.ticket) << 32 | present;
+}
+
+} // namespace
