@@ -16,6 +16,7 @@
 #include "backends/cuda/spmm/on_stream.h"
 #include "backends/cuda/transfer/on_device.h"
 #include "backends/cuda/transfer/pinned.h"
+#include "backends/cuda/spmm/few_push.h"
 #include "backends/cuda/spmm/spmv_push.h"
 #include "backends/cuda/spmm/whole_product.h"
 #include "backends/cuda/device/times.h"
@@ -102,6 +103,8 @@ static tsr_status run_on_device(const tsr_product *p, tsr_result *result)
     tsr_cuda_operand operand = tsr_cuda_operand_a(p);
     result->bytes_moved = 0;
     tsr_status status = tsr_cuda_push_multiply(p, result);
+    if (status == TSR_DECLINED)
+        status = tsr_cuda_few_multiply(p, result);
     if (status != TSR_DECLINED)
         return status;
     status = tsr_cuda_sparse_use(&a, &operand, &result->bytes_moved);

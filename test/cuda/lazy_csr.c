@@ -10,6 +10,7 @@
 #include "backends/cuda/spmm/kernel_table.h"
 #include "kernels/cuda/selection/join_entries.h"
 #include "kernels/cuda/selection/keep_entries.h"
+#include "kernels/cuda/spmv/few_listed.h"
 #include "kernels/cuda/spmv/spmv_push.h"
 #include "kernels/kernels.h"
 #include "kernels/ref/compressed.h"
@@ -321,21 +322,25 @@ static void check_list(const tsr_cuda_list *list, const int8_t *present, int64_t
         lazy_fatal("a list does not have the entries");
 }
 
+static void list_all(const tsr_cuda_list *to, const int8_t *present, int64_t count, const tsr_cuda_told *told)
+{
+    tsr_cuda_list_head *head = to->head;
+    for (int64_t k = count - 1; k >= 0; k--) {
+        if (present[k])
+            to->places[head->length++] = (uint32_t)k;
+    }
+    if (head->length > to->most)
+        lazy_fatal("a list is too long");
+    head->present = head->length;
+    *told->slot = (uint64_t)told->ticket << 32 | head->length;
+}
+
 static void run_listed_push(const void *described)
 {
     const listed_push *w = described;
-    const int8_t *present = w->all.push.w_present;
-    tsr_cuda_list_head *head = w->to.head;
     check_list(&w->from, w->all.push.u_present, w->all.columns.nrows);
     run_push(&w->all);
-    for (int64_t k = w->all.columns.ncols - 1; k >= 0; k--) {
-        if (present[k])
-            w->to.places[head->length++] = (uint32_t)k;
-    }
-    if (head->length > w->to.most)
-        lazy_fatal("a list is too long");
-    head->present = head->length;
-    *w->told.slot = (uint64_t)w->told.ticket << 32 | head->length;
+    list_all(&w->to, w->all.push.w_present, w->all.columns.ncols, &w->told);
 }
 
 tsr_status tsr_cuda_push_listed(const tsr_cuda_push *push, const tsr_cuda_list *from, int64_t longest, const tsr_cuda_list *to,
@@ -345,6 +350,36 @@ tsr_status tsr_cuda_push_listed(const tsr_cuda_push *push, const tsr_cuda_list *
     if (!tsr_cuda_push_takes(push->semiring))
         return TSR_DECLINED;
     return lazy_queue(run_listed_push, &(listed_push){{*push, *push->columns, NULL}, *from, *to, *told}, sizeof(listed_push), push->stream);
+}
+
+typedef struct listed_few {
+    tsr_cuda_few few;
+    tsr_cuda_csr rows;
+    tsr_cuda_list from, to;
+    tsr_cuda_told told;
+} listed_few;
+
+static void run_listed_few(const void *described)
+{
+    const listed_few *w = described;
+    const tsr_cuda_few *q = &w->few;
+    const tsr_cuda_csr *a = &w->rows;
+    const tsr_type type = q->semiring.type;
+    const int64_t n = q->vectors;
+    tsr_product p = {.op = TSR_OP_SPMM, .semiring = q->semiring, .m = a->nrows, .n = n, .k = a->ncols, .c_by_col = true, .nthreads = 1};
+    p.a = (tsr_view){.format = TSR_SPARSE, .type = type, .iso = !a->x, .index_size = 4, .nrows = a->nrows, .ncols = a->ncols, .nvec = a->nrows,
+                     .vlen = a->ncols, .nvals = a->nvals, .p = a->p, .i = a->i, .x = a->x ? a->x : &q->iso};
+    p.b = (tsr_view){.format = TSR_BITMAP, .type = type, .by_col = true, .nrows = a->ncols, .ncols = n, .nvec = n, .vlen = a->ncols,
+                     .ld = a->ncols, .nvals = a->ncols * n, .b = q->u_present, .x = q->u};
+    tsr_result result = {.x = q->w, .b = q->w_present};
+    if (lazy_product(&p, a->nrows * n, &result) != TSR_OK)
+        lazy_fatal("the reference kernel failed");
+    list_all(&w->to, q->w_present, a->nrows * n, &w->told);
+}
+
+tsr_status tsr_cuda_few_listed(const tsr_cuda_few *few, const tsr_cuda_list *from, const tsr_cuda_list *to, const tsr_cuda_told *told)
+{
+    return lazy_queue(run_listed_few, &(listed_few){*few, *few->rows, *from, *to, *told}, sizeof(listed_few), few->stream);
 }
 
 static void fill_flipped(tsr_cuda_csr *out, const tsr_cuda_csr *in, size_t size)

@@ -9,6 +9,11 @@
 #define TSR_CUDA_LISTED_SHARE 8
 #endif
 
+/* Are lists made of operands that have none?  For tests, in which few vectors are pushed. */
+#ifndef TSR_CUDA_LISTS_OPERANDS
+#define TSR_CUDA_LISTS_OPERANDS 0
+#endif
+
 /* ---- counts ---- */
 
 tsr_status tsr_cuda_listed_ask(tsr_cuda_told *told, tsr_cuda_array *v)
@@ -60,6 +65,20 @@ tsr_status tsr_cuda_listed_make(tsr_cuda_array *v)
 }
 
 /* ---- steps ---- */
+
+static void list_operand(void *operand)
+{
+    tsr_cuda_array *v = operand;
+    if (v && v->present && tsr_cuda_fusion_run() == TSR_OK && tsr_cuda_array_count(v) == TSR_OK)
+        (void)tsr_cuda_listed_make(v);
+}
+
+static void list_operands(const tsr_ewise *s)
+{
+    list_operand(s->x.value);
+    list_operand(s->y.value);
+    list_operand(s->mask);
+}
 
 static void take_shorter(tsr_cuda_array **best, const tsr_cuda_array *v)
 {
@@ -130,6 +149,8 @@ static tsr_status make_z(tsr_cuda_array **z, const tsr_ewise *s, tsr_ewise_array
 tsr_status tsr_cuda_listed_step(tsr_cuda_array **z, const tsr_ewise *s, const tsr_ewise_arrays *arrays)
 {
     tsr_ewise_arrays a = *arrays;
+    if (TSR_CUDA_LISTS_OPERANDS)
+        list_operands(s);
     tsr_cuda_array *lister = find_lister(s);
     *z = NULL;
     if (!lister || (!s->c && tsr_ewise_is_full(s, arrays)))

@@ -92,7 +92,7 @@ static tsr_status bound(pushing *s, bool *bounded)
     const tsr_cuda_array *u = s->product->b_value;
     const int64_t entries = u->nvals;
     *bounded = false;
-    if (s->once || entries < 0 || s->a->pushes++ < TSR_CUDA_PUSHES_BEFORE)
+    if (s->once || entries < 0 || ++s->a->pushes <= TSR_CUDA_PUSHES_BEFORE)
         return TSR_OK;
     const tsr_status status = tsr_cuda_measure_rows(s->a);
     *bounded = status == TSR_OK && may_walk(s, (double)entries * s->a->statistics.longest);

@@ -18,6 +18,16 @@ __device__ __forceinline__ bool is_last_block(tsr_cuda_list_head *head)
     return all;
 }
 
+/* Whoever finds a place first lists it.  Four places are a word. */
+__device__ __forceinline__ void find_place(const tsr_cuda_list &list, int8_t *present, uint32_t place)
+{
+    unsigned *word = reinterpret_cast<unsigned *>(present) + place / 4;
+    const unsigned bit = 1u << (place % 4 * 8);
+    if (__ldcg(word) & bit || atomicOr(word, bit) & bit)
+        return;
+    list.places[atomicAdd(&list.head->length, 1u)] = place;
+}
+
 /* One thread, when head->present is complete. */
 __device__ __forceinline__ void tell(const tsr_cuda_told &told)
 {

@@ -63,16 +63,6 @@ template <class T> __device__ __forceinline__ void join_listed(T *w, int add, T 
     }
 }
 
-/* Whoever finds a place first lists it. */
-__device__ __forceinline__ void find(const listed_args &q, uint32_t row)
-{
-    unsigned *word = reinterpret_cast<unsigned *>(q.present) + row / 4;
-    const unsigned bit = 1u << (row % 4 * 8);
-    if (__ldcg(word) & bit || atomicOr(word, bit) & bit)
-        return;
-    q.to.places[atomicAdd(&q.to.head->length, 1u)] = row;
-}
-
 // ---- The kernel ----
 
 template <class T> __device__ __forceinline__ void push_column(const listed_args &q, uint32_t column, unsigned lane)
@@ -88,7 +78,7 @@ template <class T> __device__ __forceinline__ void push_column(const listed_args
         const uint32_t row = q.i[e];
         const T a = q.reads_a ? T(P::widen(x[e])) : iso;
         join_listed<T>(w + row, q.ops.add, P::multiply(q.ops.mul, a, b));
-        find(q, row);
+        find_place(q.to, q.present, row);
     }
 }
 
