@@ -1,5 +1,6 @@
 /* The CUDA plug-in: what the engine sees of it.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/arrays/cleared.h"
 #include "backends/cuda/arrays/fusion.h"
 #include "backends/cuda/compressed/compressed.h"
 #include "backends/cuda/masked/attention.h"
@@ -187,6 +188,12 @@ int tsr_backend_score(const tsr_backend_options *options)
     return tsr_cuda_count() > options->device ? SCORE : 0;
 }
 
+/* What is kept for later goes first. */
+static bool evict_oldest(void)
+{
+    return tsr_cuda_cleared_forget() || tsr_cuda_evict_oldest();
+}
+
 const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
 {
     static const tsr_backend_device in_device_memory = {
@@ -202,7 +209,7 @@ const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
                                         .pin = tsr_cuda_pin_block, .unpin = tsr_cuda_unpin_block,
                                         .arrays = &tsr_cuda_arrays, .sparse = &tsr_cuda_sparse_products, .device = &in_device_memory,
                                         .compressed = &tsr_cuda_compressed};
-    static const tsr_cuda_callbacks callbacks = {.evict_oldest = tsr_cuda_evict_oldest, .free_representations = free_representations,
+    static const tsr_cuda_callbacks callbacks = {.evict_oldest = evict_oldest, .free_representations = free_representations,
                                                  .drop_unseen = tsr_cuda_fusion_drop};
     (void)tsr_openmp_share(options->openmp);
     return tsr_cuda_start(options, &callbacks) ? &backend : NULL;

@@ -240,7 +240,8 @@ uint32_t tsr_ref_ewise_listed(const tsr_ewise *s, const tsr_ewise_arrays *a, con
 {
     uint32_t present = 0;
     for (uint32_t k = 0; k < length; k++) {
-        const entry z = compute_at(s, a, places[k]);
+        const entry t = compute_at(s, a, places[k]);
+        const entry z = s->accumulates ? join(s, entry_at(&a->c, s->result, places[k], NULL), t) : t;
         if (!passes(s, a, places[k]) || !(s->c || z.present))
             continue;
         store(s, a, places[k], z);

@@ -12,7 +12,7 @@ tsr_value tsr_ref_operator(tsr_ewise_op op, tsr_type type, tsr_value x, tsr_valu
 /* C<M> accum= op (x, y) on host arrays. */
 void tsr_ref_ewise(const tsr_ewise *step, const tsr_ewise_arrays *arrays);
 
-/* The same at the listed places alone, without an accumulator; c is not looked at.  With step->c: z is C before.  Entries that were stored. */
+/* The same at the listed places alone.  With step->c: z is C before.  Entries that were stored. */
 uint32_t tsr_ref_ewise_listed(const tsr_ewise *step, const tsr_ewise_arrays *arrays, const uint32_t *places, uint32_t length);
 
 /* Two parts of a sum, as tsr_ref_reduce joins them. */

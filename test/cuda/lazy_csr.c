@@ -331,8 +331,7 @@ static void list_all(const tsr_cuda_list *to, const int8_t *present, int64_t cou
     }
     if (head->length > to->most)
         lazy_fatal("a list is too long");
-    head->present = head->length;
-    *told->slot = (uint64_t)told->ticket << 32 | head->length;
+    lazy_tell(told, head->length);
 }
 
 static void run_listed_push(const void *described)

@@ -3,6 +3,7 @@
 #ifndef TEST_CUDA_LAZY_DEVICE_H
 #define TEST_CUDA_LAZY_DEVICE_H
 
+#include "kernels/cuda/common/list.h"
 #include "tessera/backend.h"
 #include "src/format/blocks/formats.h"
 
@@ -16,6 +17,9 @@ void lazy_count(long blocks);
 void lazy_finish(void);
 
 _Noreturn void lazy_fatal(const char *what);
+
+/* What a kernel clears beside what it does, and that it tells how many entries there are. */
+void lazy_tell(const tsr_cuda_told *told, uint32_t present);
 
 /* A product of `places` results by the oracle, sums of floating-point numbers being exact but for the last rounding. */
 tsr_status lazy_product(const tsr_product *product, int64_t places, tsr_result *result);

@@ -57,6 +57,19 @@ tsr_status tsr_cuda_list_present(const tsr_cuda_list *list, const int8_t *presen
     return lazy_queue(run_listing, &(listing){*list, present, count}, sizeof(listing), stream);
 }
 
+void lazy_tell(const tsr_cuda_told *told, uint32_t present)
+{
+    const tsr_cuda_clearing *c = &told->clearing;
+    for (uint32_t k = 0; c->x && k < c->list.head->length; k++) {
+        memset((char *)c->x + (size_t)c->list.places[k] * (size_t)c->size, 0, (size_t)c->size);
+        c->present[c->list.places[k]] = 0;
+    }
+    if (c->x)
+        *c->head = (tsr_cuda_list_head){0};
+    told->head->present = present;
+    *told->slot = (uint64_t)told->ticket << 32 | present;
+}
+
 typedef struct listed_step {
     tsr_ewise step;
     tsr_ewise_arrays arrays;
@@ -69,7 +82,7 @@ static void run_listed(const void *described)
     const listed_step *w = described;
     const uint32_t present = tsr_ref_ewise_listed(&w->step, &w->arrays, w->list.places, w->list.head->length);
     if (w->told.slot)
-        *w->told.slot = (uint64_t)w->told.ticket << 32 | (w->told.head->present = present);
+        lazy_tell(&w->told, present);
 }
 
 tsr_status tsr_cuda_ewise_listed(const tsr_ewise *step, const tsr_ewise_arrays *arrays, const tsr_cuda_list *list, const tsr_cuda_told *told,

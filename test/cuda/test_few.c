@@ -76,7 +76,7 @@ static tsr_status run_product(const tsr_product *p, tsr_result *result)
     tsr_cuda_few few = {.semiring = p->semiring, .rows = &rows, .columns = &columns, .vectors = p->n, .u = u, .u_present = u_present, .iso = first_value(&p->a, size),
                         .w = new_zeros(places * size), .w_present = new_zeros((places + 3) / 4 * 4), .device = &device};
     tsr_cuda_list from = new_list(p->k * p->n), to = new_list(p->m * p->n);
-    const tsr_cuda_told told = {to.head, device_new(sizeof *told.slot), ++ticket};
+    const tsr_cuda_told told = {.head = to.head, .slot = device_new(sizeof *told.slot), .ticket = ++ticket};
     must(tsr_cuda_list_present(&from, u_present, p->k * p->n, &device, NULL), "list");
     tsr_status status = tsr_cuda_few_listed(&few, &from, &to, &told);
     must(tsr_cuda_wait(NULL), "wait");

@@ -87,7 +87,7 @@ static tsr_status run_listed(tsr_cuda_push *push, const tsr_product *p)
 {
     static uint32_t ticket;
     tsr_cuda_list from = new_list(p->k), to = new_list(p->m);
-    const tsr_cuda_told told = {to.head, device_new(sizeof *told.slot), ++ticket};
+    const tsr_cuda_told told = {.head = to.head, .slot = device_new(sizeof *told.slot), .ticket = ++ticket};
     uint64_t word = 0;
     const size_t size = type_size(p->semiring.type);
     must(tsr_cuda_set(push->w, 0, (size_t)p->m * size, NULL), "set");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/arrays/cleared.h"
 #include "backends/cuda/transfer/fetch.h"
 #include "backends/cuda/transfer/lists.h"
 
@@ -58,12 +59,28 @@ tsr_status tsr_cuda_array_new(tsr_cuda_array **out, int64_t count, size_t size, 
     return new_array(out, count, size, bitmap, 0);
 }
 
+static bool take_cleared(tsr_cuda_array **out, int64_t count, size_t size, int64_t most)
+{
+    tsr_cuda_array *v = tsr_cuda_cleared_take(count, size, most);
+    if (!v)
+        return false;
+    *v = (tsr_cuda_array){.count = count, .size = size, .x = v->x, .present = v->present, .bytes = v->bytes, .nvals = -1,
+                          .list = {v->list.head, v->list.places, most}, .room = v->room};
+    tsr_cuda_contents_start(&v->contents, download, free_value);
+    *out = v;
+    return true;
+}
+
 tsr_status tsr_cuda_array_new_listed(tsr_cuda_array **out, int64_t count, size_t size, int64_t most)
 {
-    tsr_status status = new_array(out, count, size, true, TSR_CUDA_ALIGNMENT + (size_t)most * sizeof(uint32_t));
+    if (take_cleared(out, count, size, most))
+        return TSR_OK;
+    const int64_t room = tsr_cuda_cleared_room(count, size, most);
+    tsr_status status = new_array(out, count, size, true, TSR_CUDA_ALIGNMENT + (size_t)room * sizeof(uint32_t));
     if (status != TSR_OK)
         return status;
     tsr_cuda_array *v = *out;
+    v->room = room;
     const size_t before = aligned((size_t)(v->present - (int8_t *)v->x) + (size_t)count);
     v->list = (tsr_cuda_list){(void *)((char *)v->x + before), (void *)((char *)v->x + before + TSR_CUDA_ALIGNMENT), most};
     status = tsr_cuda_set(v->x, 0, before + sizeof *v->list.head, tsr_cuda->compute);
@@ -82,7 +99,7 @@ void tsr_cuda_array_let_go(tsr_cuda_array *v)
 
 void tsr_cuda_array_free(tsr_cuda_array *v)
 {
-    if (!v)
+    if (!v || tsr_cuda_cleared_keep(v))
         return;
     if (v->lister != v)
         tsr_cuda_array_let_go(v->lister);

@@ -20,6 +20,7 @@ typedef struct tsr_cuda_array {
     double below;    /* every element is known to be less in magnitude; 0: not yet looked at */
     struct tsr_cuda_array *lister; /* whose list has all places that are present; may be itself, else a reference; NULL: there is none */
     tsr_cuda_list list;            /* part of its memory, if it was asked for: all 0 at first */
+    int64_t room;                  /* of that list */
     uint32_t ticket;               /* of the count that the host will hear (listed.h); 0: none */
 } tsr_cuda_array;
 

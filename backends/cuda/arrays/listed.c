@@ -2,11 +2,17 @@
 #include "backends/cuda/arrays/listed.h"
 
 #include "backends/cuda/arrays/arrays.h"
+#include "backends/cuda/arrays/cleared.h"
 #include "backends/cuda/arrays/fusion.h"
 
 /* A list is used where it names this part of all places at most; else all are looked at. */
 #ifndef TSR_CUDA_LISTED_SHARE
 #define TSR_CUDA_LISTED_SHARE 8
+#endif
+
+/* Bytes of a C that is copied where it may not be changed. */
+#ifndef TSR_CUDA_COPY_LEAST
+#define TSR_CUDA_COPY_LEAST (16 << 20)
 #endif
 
 /* Are lists made of operands that have none?  For tests, in which few vectors are pushed. */
@@ -28,7 +34,8 @@ tsr_status tsr_cuda_listed_ask(tsr_cuda_told *told, tsr_cuda_array *v)
     if (++tsr_cuda->tickets == 0)
         tsr_cuda->tickets = 1;
     v->ticket = tsr_cuda->tickets;
-    *told = (tsr_cuda_told){v->list.head, &tsr_cuda->counts[v->ticket % TSR_CUDA_COUNTS], v->ticket};
+    *told = (tsr_cuda_told){.head = v->list.head, .slot = &tsr_cuda->counts[v->ticket % TSR_CUDA_COUNTS], .ticket = v->ticket};
+    tsr_cuda_cleared_begin(&told->clearing);
     return TSR_OK;
 }
 
@@ -89,12 +96,13 @@ static void take_shorter(tsr_cuda_array **best, const tsr_cuda_array *v)
 /* The shortest list that has all places where something is present, or where C changes.  NULL: there is none. */
 static tsr_cuda_array *find_lister(const tsr_ewise *s)
 {
+    const bool by_t = (!s->c || s->accumulates) && !s->unite; /* nothing happens where T has no entry */
     tsr_cuda_array *best = NULL;
     if (s->mask && !s->mask_complement)
         take_shorter(&best, s->mask);
-    if (!s->c && !s->unite)
+    if (by_t)
         take_shorter(&best, s->x.value);
-    if (!s->c && !s->unite && !tsr_ewise_is_unary(s->op))
+    if (by_t && !tsr_ewise_is_unary(s->op))
         take_shorter(&best, s->y.value);
     return best && best->list.most <= s->count / TSR_CUDA_LISTED_SHARE ? best : NULL;
 }
@@ -125,6 +133,32 @@ static tsr_status change_c(tsr_cuda_array **z, const tsr_ewise *s, tsr_ewise_arr
     return TSR_OK;
 }
 
+/* Worth a copy of C: it is large, and read and written once instead of being looked at with all operands. */
+static bool may_copy_c(const tsr_ewise *s, const tsr_ewise_arrays *a)
+{
+    const tsr_cuda_array *c = s->c;
+    return !s->replace && tsr_ewise_is_full(s, a) == !c->present && c->bytes >= TSR_CUDA_COPY_LEAST && c->bytes <= INT32_MAX;
+}
+
+static tsr_status change_copy(tsr_cuda_array **z, const tsr_ewise *s, tsr_ewise_arrays *a, const tsr_cuda_list *list)
+{
+    const tsr_cuda_array *c = s->c;
+    const size_t bytes = c->present ? (size_t)(c->present - (int8_t *)c->x) + (size_t)c->count : (size_t)c->count * c->size;
+    tsr_status status = tsr_cuda_array_new(z, c->count, c->size, c->present);
+    if (status != TSR_OK)
+        return status;
+    a->z = (*z)->x;
+    a->z_present = (*z)->present;
+    status = tsr_cuda_rows_on_device(a->z, bytes, c->x, bytes, bytes, 1, tsr_cuda->compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_ewise_listed(s, a, list, NULL, &tsr_cuda->device, tsr_cuda->compute);
+    if (status != TSR_OK) {
+        tsr_cuda_array_free(*z);
+        *z = NULL;
+    }
+    return status;
+}
+
 static tsr_status make_z(tsr_cuda_array **z, const tsr_ewise *s, tsr_ewise_arrays *a, tsr_cuda_array *lister)
 {
     tsr_cuda_told told;
@@ -135,7 +169,7 @@ static tsr_status make_z(tsr_cuda_array **z, const tsr_ewise *s, tsr_ewise_array
     a->z_present = (*z)->present;
     status = tsr_cuda_listed_ask(&told, *z);
     if (status == TSR_OK)
-        status = tsr_cuda_ewise_listed(s, a, &lister->list, &told, &tsr_cuda->device, tsr_cuda->compute);
+        status = tsr_cuda_cleared_end(tsr_cuda_ewise_listed(s, a, &lister->list, &told, &tsr_cuda->device, tsr_cuda->compute));
     if (status != TSR_OK) {
         tsr_cuda_array_free(*z);
         *z = NULL;
@@ -160,7 +194,9 @@ tsr_status tsr_cuda_listed_step(tsr_cuda_array **z, const tsr_ewise *s, const ts
         return status;
     if (!s->c)
         return make_z(z, s, &a, lister);
-    return may_change_c(s, arrays) ? change_c(z, s, &a, &lister->list) : TSR_DECLINED;
+    if (may_change_c(s, arrays))
+        return change_c(z, s, &a, &lister->list);
+    return may_copy_c(s, arrays) ? change_copy(z, s, &a, &lister->list) : TSR_DECLINED;
 }
 
 /* ---- reductions ---- */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backends/cuda/arrays/arrays.h"
+#include "backends/cuda/arrays/cleared.h"
 #include "backends/cuda/arrays/listed.h"
 #include "backends/cuda/spmm/matrix_statistics.h"
 #include "backends/cuda/spmm/whole_product.h"
@@ -102,7 +103,7 @@ static tsr_status run(pushing *s)
                         .w = s->w->x, .w_present = s->w->present, .device = &tsr_cuda->device, .stream = tsr_cuda->compute};
     if (p->a.iso && p->a.x && tsr_reads_a(p))
         memcpy(&few.iso, p->a.x, tsr_type_size(p->semiring.type));
-    return tsr_cuda_few_listed(&few, &u->lister->list, &s->w->list, &told);
+    return tsr_cuda_cleared_end(tsr_cuda_few_listed(&few, &u->lister->list, &s->w->list, &told));
 }
 
 tsr_status tsr_cuda_few_multiply(const tsr_product *product, tsr_result *result)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backends/cuda/arrays/arrays.h"
+#include "backends/cuda/arrays/cleared.h"
 #include "backends/cuda/arrays/listed.h"
 #include "backends/cuda/spmm/matrix_statistics.h"
 #include "backends/cuda/spmm/whole_product.h"
@@ -161,7 +162,7 @@ static tsr_status run_listed(pushing *s)
     s->push.w = s->w->x;
     s->push.w_present = s->w->present;
     s->w->lister = s->w;
-    return tsr_cuda_push_listed(&s->push, &u->lister->list, (int64_t)s->a->statistics.longest, &s->w->list, &told);
+    return tsr_cuda_cleared_end(tsr_cuda_push_listed(&s->push, &u->lister->list, (int64_t)s->a->statistics.longest, &s->w->list, &told));
 }
 
 /* ---- by pieces of columns ---- */

@@ -24,11 +24,21 @@ typedef struct tsr_cuda_list {
     int64_t most; /* room, which head->length does not exceed */
 } tsr_cuda_list;
 
+/* Places of another bitmap to be made 0 beside what a kernel does: elements of `size` bytes, their presence, and then `head`. */
+typedef struct tsr_cuda_clearing {
+    void *x; /* NULL: none */
+    int8_t *present;
+    int64_t size;
+    tsr_cuda_list list; /* of the places; its head may be … */
+    tsr_cuda_list_head *head;
+} tsr_cuda_clearing;
+
 /* Who wants to know how many are present: *slot, page-locked, becomes ticket << 32 | head->present with the end of the kernel. */
 typedef struct tsr_cuda_told {
     tsr_cuda_list_head *head;
     uint64_t *slot;
     uint32_t ticket; /* not 0 */
+    tsr_cuda_clearing clearing; /* is done, too */
 } tsr_cuda_told;
 
 /* ---- kernels/cuda/elementwise/listed.cu; arrays are 16-byte aligned ---- */
@@ -36,9 +46,10 @@ typedef struct tsr_cuda_told {
 /* The list of a bitmap of `count` places, of which at most list->most are present; list->head is 0. */
 tsr_status tsr_cuda_list_present(const tsr_cuda_list *list, const int8_t *present, int64_t count, const tsr_cuda_device *device, void *stream);
 
-/* A step (tsr_cuda_ewise) at the listed places alone.  arrays->c is not looked at:
+/* A step (tsr_cuda_ewise) at the listed places alone:
  * - step->c NULL: z is 0 and not present anywhere before, and nothing would be present elsewhere.  `told` counts what is.
- * - else z is C before, and changes where the mask passes; no accumulator, no `replace`; z is no other operand.  told: NULL.
+ * - else z is C before, and changes where the mask passes; no `replace`; z is no other operand, and a copy of C with an accumulator, which reads
+ *   arrays->c.  told: NULL.
  * TSR_DECLINED: as tsr_cuda_ewise. */
 tsr_status tsr_cuda_ewise_listed(const tsr_ewise *step, const tsr_ewise_arrays *arrays, const tsr_cuda_list *list, const tsr_cuda_told *told,
                                  const tsr_cuda_device *device, void *stream);

@@ -55,11 +55,14 @@ template <class T, class R> __global__ void __launch_bounds__(threads) step_plac
     using S = stored<R>;
     const unsigned length = list.head->length;
     unsigned mine = 0;
+    clear_places(told.clearing);
     for (unsigned k = blockIdx.x * threads + threadIdx.x; k < length; k += gridDim.x * threads) {
         const int64_t at = list.places[k];
         operand<S, 1> z;
         const bool passes = !q.masked || load_mask<1>(q, at, 1);
         compute<T, R, 1>(z, q, nullptr, at, 1);
+        if (q.accumulates)
+            join<R, 1>(z, q, nullptr, passes, at, 1);
         const bool there = z.present & 1;
         if (!passes || !(keeps || there))
             continue;

@@ -24,6 +24,7 @@ struct few_args {
 __global__ void __launch_bounds__(threads) find_places(const __grid_constant__ few_args q)
 {
     const unsigned length = q.from.head->length, k = uint32_t(q.columns.nrows), m = uint32_t(q.columns.ncols);
+    clear_places(q.told.clearing);
     for (unsigned n = blockIdx.x * threads + threadIdx.x; n < length; n += gridDim.x * threads) {
         const uint32_t at = q.from.places[n], vector = at / k, column = at % k;
         if (!q.u_present[at])

@@ -102,6 +102,7 @@ template <class T> __device__ __forceinline__ void end_places(const listed_args 
 template <class T> __global__ void __launch_bounds__(threads) push_places(const __grid_constant__ listed_args q)
 {
     const unsigned length = q.from.head->length, lane = threadIdx.x % q.group, groups = gridDim.x * threads / q.group;
+    clear_places(q.told.clearing);
     for (unsigned k = (blockIdx.x * threads + threadIdx.x) / q.group; k < length; k += groups) {
         const uint32_t column = q.from.places[k];
         if (q.u_present[column])
