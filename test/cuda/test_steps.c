@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "backends/cuda/arrays/answers.h"
 #include "backends/cuda/arrays/arrays.h"
 #include "backends/cuda/arrays/cleared.h"
 #include "backends/cuda/arrays/listed.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/arrays/cleared.h"
 #include "backends/cuda/transfer/fetch.h"
 #include "backends/cuda/transfer/lists.h"
 
@@ -45,7 +44,7 @@ static tsr_status new_array(tsr_cuda_array **out, int64_t count, size_t size, bo
     if (!v)
         return TSR_OUT_OF_MEMORY;
     *v = (tsr_cuda_array){.count = count, .size = size, .nvals = bitmap ? -1 : count};
-    tsr_cuda_contents_start(&v->contents, download, free_value);
+    tsr_cuda_array_start(v, free_value);
     tsr_status status = allocate(v, bitmap, beside);
     if (status == TSR_OK)
         *out = v;
@@ -54,52 +53,35 @@ static tsr_status new_array(tsr_cuda_array **out, int64_t count, size_t size, bo
     return status;
 }
 
+void tsr_cuda_array_start(tsr_cuda_array *v, void (*free)(void *whole))
+{
+    tsr_cuda_contents_start(&v->contents, download, free);
+}
+
 tsr_status tsr_cuda_array_new(tsr_cuda_array **out, int64_t count, size_t size, bool bitmap)
 {
     return new_array(out, count, size, bitmap, 0);
 }
 
-static bool take_cleared(tsr_cuda_array **out, int64_t count, size_t size, int64_t most)
+tsr_status tsr_cuda_array_new_beside(tsr_cuda_array **out, int64_t count, size_t size, size_t beside)
 {
-    tsr_cuda_array *v = tsr_cuda_cleared_take(count, size, most);
-    if (!v)
-        return false;
-    *v = (tsr_cuda_array){.count = count, .size = size, .x = v->x, .present = v->present, .bytes = v->bytes, .nvals = -1,
-                          .list = {v->list.head, v->list.places, most}, .room = v->room};
-    tsr_cuda_contents_start(&v->contents, download, free_value);
-    *out = v;
-    return true;
+    return new_array(out, count, size, true, beside);
 }
 
-tsr_status tsr_cuda_array_new_listed(tsr_cuda_array **out, int64_t count, size_t size, int64_t most)
+size_t tsr_cuda_array_beside(const tsr_cuda_array *v)
 {
-    if (take_cleared(out, count, size, most))
-        return TSR_OK;
-    const int64_t room = tsr_cuda_cleared_room(count, size, most);
-    tsr_status status = new_array(out, count, size, true, TSR_CUDA_ALIGNMENT + (size_t)room * sizeof(uint32_t));
-    if (status != TSR_OK)
-        return status;
-    tsr_cuda_array *v = *out;
-    v->room = room;
-    const size_t before = aligned((size_t)(v->present - (int8_t *)v->x) + (size_t)count);
-    v->list = (tsr_cuda_list){(void *)((char *)v->x + before), (void *)((char *)v->x + before + TSR_CUDA_ALIGNMENT), most};
-    status = tsr_cuda_set(v->x, 0, before + sizeof *v->list.head, tsr_cuda->compute);
-    if (status != TSR_OK) {
-        tsr_cuda_array_free(v);
-        *out = NULL;
-    }
-    return status;
+    return aligned((size_t)(v->present - (int8_t *)v->x) + (size_t)v->count);
 }
 
 void tsr_cuda_array_let_go(tsr_cuda_array *v)
 {
     if (v && atomic_fetch_sub(&v->contents.refs, 1) == 1)
-        tsr_cuda_array_free(v);
+        v->contents.dead.free(&v->contents.dead);
 }
 
 void tsr_cuda_array_free(tsr_cuda_array *v)
 {
-    if (!v || tsr_cuda_cleared_keep(v))
+    if (!v)
         return;
     if (v->lister != v)
         tsr_cuda_array_let_go(v->lister);

@@ -33,8 +33,11 @@ static inline tsr_elements tsr_cuda_elements(const tsr_cuda_array *value) /* NUL
 
 /* Arrays with nothing in them.  TSR_OUT_OF_MEMORY, also for more than is allowed. */
 tsr_status tsr_cuda_array_new(tsr_cuda_array **value, int64_t count, size_t size, bool bitmap);
-/* A bitmap in which nothing is present, with a list of so many places at most beside it. */
-tsr_status tsr_cuda_array_new_listed(tsr_cuda_array **value, int64_t count, size_t size, int64_t most);
+/* A bitmap with so many bytes beside it, aligned; and where in its memory these begin. */
+tsr_status tsr_cuda_array_new_beside(tsr_cuda_array **value, int64_t count, size_t size, size_t beside);
+size_t tsr_cuda_array_beside(const tsr_cuda_array *value);
+/* One reference; free: what becomes of it after the last. */
+void tsr_cuda_array_start(tsr_cuda_array *value, void (*free)(void *whole));
 void tsr_cuda_array_let_go(tsr_cuda_array *value); /* one reference less; NULL allowed */
 void tsr_cuda_array_free(tsr_cuda_array *value); /* NULL allowed; when what is queued on `compute` is done */
 

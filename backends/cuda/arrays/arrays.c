@@ -1,5 +1,6 @@
 /* Values on the device: how they come, go and are computed.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/arrays/answers.h"
 #include "backends/cuda/arrays/arrays.h"
 
 #include <stdlib.h>

@@ -39,13 +39,4 @@ tsr_status tsr_cuda_array_gather(void *value, const tsr_indices *from, int nthre
 
 /* What the host holds, queued on `compute` when it returns; *moved grows. */
 tsr_status tsr_cuda_array_upload(tsr_cuda_array **value, const tsr_view *view, int nthreads, int64_t *moved);
-/* Entries present, counted if need be (then it waits): value->nvals. */
-tsr_status tsr_cuda_array_count(tsr_cuda_array *value);
-/* Queues what writes words to answer[1] and on, and 1 to answer[0] when they are there. */
-typedef tsr_status (*tsr_cuda_answering)(uint64_t *answer, int words, const void *arguments);
-/* These words, at most TSR_CUDA_ANSWER_WORDS; waits for them. */
-tsr_status tsr_cuda_answer_words(uint64_t *host, int words, tsr_cuda_answering queue, const void *arguments);
-/* A few words, at most TSR_CUDA_ANSWER_WORDS, when what is queued on `compute` is done; waits. */
-tsr_status tsr_cuda_fetch_words(uint64_t *host, const void *device, int words);
-
 #endif

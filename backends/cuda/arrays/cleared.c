@@ -46,12 +46,14 @@ static void free_kept(tsr_cuda_array *v)
     free(v);
 }
 
-int64_t tsr_cuda_cleared_room(int64_t count, size_t size, int64_t most)
+/* Room for a list of `most` places, or more, so that arrays of one size are alike. */
+static int64_t room_for(int64_t count, size_t size, int64_t most)
 {
     return (size_t)count * (size + 1) < TSR_CUDA_CLEARED_LEAST || most > TSR_CUDA_CLEARED_ROOM ? most : TSR_CUDA_CLEARED_ROOM;
 }
 
-tsr_cuda_array *tsr_cuda_cleared_take(int64_t count, size_t size, int64_t most)
+/* Its memory is all 0 but for the list, and reserved again. */
+static tsr_cuda_array *take(int64_t count, size_t size, int64_t most)
 {
     for (int k = 0; k < ncleared; k++) {
         const tsr_cuda_array *v = cleared[k];
@@ -64,7 +66,7 @@ tsr_cuda_array *tsr_cuda_cleared_take(int64_t count, size_t size, int64_t most)
     return NULL;
 }
 
-bool tsr_cuda_cleared_keep(tsr_cuda_array *v)
+static bool keep(tsr_cuda_array *v)
 {
     const bool fits = v->list.head && v->lister && v->bytes >= TSR_CUDA_CLEARED_LEAST && v->bytes <= tsr_cuda->cap / MEMORY_SHARE;
     if (!fits || tsr_cuda != tsr_cuda_first())
@@ -77,6 +79,42 @@ bool tsr_cuda_cleared_keep(tsr_cuda_array *v)
     kept_bytes += v->bytes;
     waiting[nwaiting++] = v;
     return true;
+}
+
+static void free_listed(void *whole)
+{
+    if (!keep(whole))
+        tsr_cuda_array_free(whole);
+}
+
+static tsr_status new_memory(tsr_cuda_array **out, int64_t count, size_t size, int64_t most)
+{
+    const int64_t room = room_for(count, size, most);
+    tsr_status status = tsr_cuda_array_new_beside(out, count, size, TSR_CUDA_ALIGNMENT + (size_t)room * sizeof(uint32_t));
+    if (status != TSR_OK)
+        return status;
+    tsr_cuda_array *v = *out;
+    const size_t before = tsr_cuda_array_beside(v);
+    v->room = room;
+    v->list = (tsr_cuda_list){(void *)((char *)v->x + before), (void *)((char *)v->x + before + TSR_CUDA_ALIGNMENT), most};
+    status = tsr_cuda_set(v->x, 0, before + sizeof *v->list.head, tsr_cuda->compute);
+    if (status != TSR_OK) {
+        tsr_cuda_array_free(v);
+        *out = NULL;
+    }
+    return status;
+}
+
+tsr_status tsr_cuda_array_new_listed(tsr_cuda_array **out, int64_t count, size_t size, int64_t most)
+{
+    tsr_cuda_array *v = *out = take(count, size, most);
+    const tsr_status status = v ? TSR_OK : new_memory(out, count, size, most);
+    if (v)
+        *v = (tsr_cuda_array){.count = count, .size = size, .x = v->x, .present = v->present, .bytes = v->bytes, .nvals = -1,
+                              .list = {v->list.head, v->list.places, most}, .room = v->room};
+    if (status == TSR_OK)
+        tsr_cuda_array_start(*out, free_listed);
+    return status;
 }
 
 void tsr_cuda_cleared_begin(tsr_cuda_clearing *clearing)

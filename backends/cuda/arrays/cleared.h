@@ -6,14 +6,8 @@
 
 #include "backends/cuda/arrays/array.h"
 
-/* Room for a list of `most` places, or more, so that arrays of one size are alike. */
-int64_t tsr_cuda_cleared_room(int64_t count, size_t size, int64_t most);
-
-/* An array whose memory is all 0 but for the list, reserved again.  NULL: there is none. */
-tsr_cuda_array *tsr_cuda_cleared_take(int64_t count, size_t size, int64_t most);
-
-/* Takes over an array that is to be freed.  False: it is not of that kind, or enough are kept. */
-bool tsr_cuda_cleared_keep(tsr_cuda_array *v);
+/* A bitmap in which nothing is present, with a list of so many places at most beside it. */
+tsr_status tsr_cuda_array_new_listed(tsr_cuda_array **value, int64_t count, size_t size, int64_t most);
 
 /* What the next kernel clears, if anything waits for it; and that the kernel was queued, or could not be: gives `status` back. */
 void tsr_cuda_cleared_begin(tsr_cuda_clearing *clearing);

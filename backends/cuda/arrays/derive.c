@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cuda/elementwise/derive.h"
 
+#include "backends/cuda/arrays/answers.h"
 #include "backends/cuda/arrays/arrays.h"
 #include "backends/cuda/transfer/lists.h"
 

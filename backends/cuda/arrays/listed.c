@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/arrays/listed.h"
 
-#include "backends/cuda/arrays/arrays.h"
+#include "backends/cuda/arrays/answers.h"
 #include "backends/cuda/arrays/cleared.h"
 #include "backends/cuda/arrays/fusion.h"
 
@@ -19,37 +19,6 @@
 #ifndef TSR_CUDA_LISTS_OPERANDS
 #define TSR_CUDA_LISTS_OPERANDS 0
 #endif
-
-/* ---- counts ---- */
-
-tsr_status tsr_cuda_listed_ask(tsr_cuda_told *told, tsr_cuda_array *v)
-{
-    if (!tsr_cuda->counts) {
-        const tsr_status status = tsr_cuda_pin((void **)&tsr_cuda->counts, TSR_CUDA_COUNTS * sizeof *tsr_cuda->counts);
-        if (status != TSR_OK)
-            return status;
-        for (int k = 0; k < TSR_CUDA_COUNTS; k++)
-            tsr_cuda->counts[k] = 0;
-    }
-    if (++tsr_cuda->tickets == 0)
-        tsr_cuda->tickets = 1;
-    v->ticket = tsr_cuda->tickets;
-    *told = (tsr_cuda_told){.head = v->list.head, .slot = &tsr_cuda->counts[v->ticket % TSR_CUDA_COUNTS], .ticket = v->ticket};
-    tsr_cuda_cleared_begin(&told->clearing);
-    return TSR_OK;
-}
-
-tsr_status tsr_cuda_listed_hear(tsr_cuda_array *v)
-{
-    if (!v->ticket || tsr_cuda->tickets - v->ticket >= TSR_CUDA_COUNTS)
-        return TSR_OK;
-    const uint64_t *slot = &tsr_cuda->counts[v->ticket % TSR_CUDA_COUNTS];
-    const tsr_status status = tsr_cuda_await(slot, v->ticket, tsr_cuda->compute);
-    const uint64_t word = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
-    if (status == TSR_OK && tsr_cuda_heard(word, v->ticket))
-        v->nvals = (int64_t)(uint32_t)word;
-    return status;
-}
 
 /* ---- lists ---- */
 
@@ -167,7 +136,7 @@ static tsr_status make_z(tsr_cuda_array **z, const tsr_ewise *s, tsr_ewise_array
         return status;
     a->z = (*z)->x;
     a->z_present = (*z)->present;
-    status = tsr_cuda_listed_ask(&told, *z);
+    status = tsr_cuda_ask_count(&told, *z);
     if (status == TSR_OK)
         status = tsr_cuda_cleared_end(tsr_cuda_ewise_listed(s, a, &lister->list, &told, &tsr_cuda->device, tsr_cuda->compute));
     if (status != TSR_OK) {

@@ -18,10 +18,4 @@ tsr_status tsr_cuda_listed_reduce(tsr_cuda_reduced *result, tsr_type type, tsr_r
 /* A list of v's entries if there is none yet, where few enough of them are known to be there. */
 tsr_status tsr_cuda_listed_make(tsr_cuda_array *v);
 
-/* Of an array whose kernel is to count its entries: what to tell it, which may be to clear another one as well: tsr_cuda_cleared_end once it is queued.
- * TSR_OUT_OF_MEMORY: no page-locked memory. */
-tsr_status tsr_cuda_listed_ask(tsr_cuda_told *told, tsr_cuda_array *v);
-/* Waits for that; nvals stays unknown where nobody counts, or what was told is lost. */
-tsr_status tsr_cuda_listed_hear(tsr_cuda_array *v);
-
 #endif

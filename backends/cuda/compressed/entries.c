@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "backends/cuda/arrays/answers.h"
 #include "backends/cuda/arrays/arrays.h"
 #include "backends/cuda/compressed/new.h"
 #include "backends/cuda/transfer/csr.h"

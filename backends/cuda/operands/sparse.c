@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/arrays/answers.h"
 #include "backends/cuda/arrays/arrays.h"
 #include "backends/cuda/transfer/csr.h"
 #include "backends/cuda/transfer/lists.h"

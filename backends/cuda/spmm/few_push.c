@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "backends/cuda/arrays/answers.h"
 #include "backends/cuda/arrays/arrays.h"
 #include "backends/cuda/arrays/cleared.h"
 #include "backends/cuda/arrays/listed.h"
@@ -95,7 +96,7 @@ static tsr_status run(pushing *s)
     if (status == TSR_OK)
         status = tsr_cuda_array_new_listed(&s->w, places, tsr_type_size(p->semiring.type), most);
     if (status == TSR_OK)
-        status = tsr_cuda_listed_ask(&told, s->w);
+        status = tsr_cuda_ask_count(&told, s->w);
     if (status != TSR_OK)
         return status;
     s->w->lister = s->w;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "backends/cuda/arrays/answers.h"
 #include "backends/cuda/arrays/arrays.h"
 #include "backends/cuda/arrays/cleared.h"
 #include "backends/cuda/arrays/listed.h"
@@ -156,7 +157,7 @@ static tsr_status run_listed(pushing *s)
     if (status == TSR_OK)
         status = tsr_cuda_array_new_listed(&s->w, s->product->m, tsr_type_size(s->product->semiring.type), most);
     if (status == TSR_OK)
-        status = tsr_cuda_listed_ask(&told, s->w);
+        status = tsr_cuda_ask_count(&told, s->w);
     if (status != TSR_OK)
         return status;
     s->push.w = s->w->x;
