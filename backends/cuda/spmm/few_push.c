@@ -11,11 +11,12 @@
 #include "backends/cuda/spmm/whole_product.h"
 #include "kernels/cuda/spmv/few_listed.h"
 
-/* U has this part of all places at most; rows and columns of A are as short as that; so many entries of A are walked at most. */
+/* U has this part of all places at most; rows and columns of A are as short as that, and have no more on average: a search of a denser matrix has few levels
+ * for which columns would be made; so many entries of A are walked at most. */
 #ifndef TSR_CUDA_FEW_SHARE
 #define TSR_CUDA_FEW_SHARE 64
 #endif
-enum { MOST_VECTORS = 16, MOST_LENGTH = 256, MOST_ENTRIES = 1 << 17 };
+enum { MOST_VECTORS = 16, MOST_LENGTH = 256, MOST_AVERAGE = 8, MOST_ENTRIES = 1 << 17 };
 
 const tsr_kernel_row tsr_cuda_few_kernel = {
     "spmm", "few", "few", "any semiring of real types; 2 to 16 vectors on the device with few entries, an A with short rows and columns", true};
@@ -26,11 +27,17 @@ typedef struct pushing {
     tsr_cuda_array *w;
 } pushing;
 
+static bool fits_a(const tsr_product *p)
+{
+    const double longer = (double)(p->m > p->k ? p->m : p->k);
+    return p->semiring.type <= TSR_FP64 && p->a.nvals <= MOST_AVERAGE * p->k && (double)p->n * longer < (double)UINT32_MAX;
+}
+
 static bool fits(const tsr_product *p)
 {
     const tsr_cuda_array *u = p->b_value;
-    return p->op == TSR_OP_SPMM && p->n > 1 && p->n <= MOST_VECTORS && u && u->present && !tsr_is_compressed(&p->b) && p->b.by_col && p->c_by_col &&
-           p->semiring.type <= TSR_FP64 && !(p->kernel && p->kernel[0]) && (double)p->n * (double)(p->m > p->k ? p->m : p->k) < (double)UINT32_MAX;
+    const bool named = p->kernel && p->kernel[0], few = p->op == TSR_OP_SPMM && p->n > 1 && p->n <= MOST_VECTORS;
+    return few && !named && u && u->present && !tsr_is_compressed(&p->b) && p->b.by_col && p->c_by_col && fits_a(p);
 }
 
 /* Entries of U, at most; < 0: not known without asking the device. */
@@ -48,6 +55,21 @@ static tsr_status count_few(tsr_cuda_array *u)
     return entries_of(u) >= 0 && entries_of(u) <= most && entries_of(u) <= TSR_CUDA_LISTED_MOST ? TSR_OK : TSR_DECLINED;
 }
 
+/* A, or its columns, if all are short. */
+static tsr_status use_short(tsr_cuda_sparse **out, const tsr_cuda_operand *operand, int64_t *moved)
+{
+    tsr_cuda_sparse *a;
+    tsr_status status = tsr_cuda_sparse_use(&a, operand, moved);
+    if (status != TSR_OK)
+        return status;
+    *out = a;
+    status = tsr_cuda_measure_rows(a);
+    if (status != TSR_OK)
+        return status == TSR_NOT_SUPPORTED ? TSR_DECLINED : status;
+    return a->statistics.longest <= MOST_LENGTH ? TSR_OK : TSR_DECLINED;
+}
+
+/* Rows first: where these are long columns are not made. */
 static tsr_status use_a(pushing *s, int64_t *moved)
 {
     const tsr_product *p = s->product;
@@ -57,27 +79,8 @@ static tsr_status use_a(pushing *s, int64_t *moved)
     columns.work_lists = false;
     if (!columns.slot || (!tsr_cuda_sparse_held(&columns) && (columns.view.by_col || columns.view.jumbled)))
         return TSR_DECLINED;
-    tsr_cuda_sparse *used;
-    tsr_status status = tsr_cuda_sparse_use(&used, &rows, moved);
-    if (status != TSR_OK)
-        return status;
-    s->rows = used;
-    status = tsr_cuda_sparse_use(&used, &columns, moved);
-    s->columns = status == TSR_OK ? used : NULL;
-    return status;
-}
-
-static bool is_short(const tsr_cuda_sparse *a)
-{
-    return a->statistics.measured && a->statistics.longest <= MOST_LENGTH;
-}
-
-static tsr_status measure(const pushing *s)
-{
-    tsr_status status = tsr_cuda_measure_rows(s->rows);
-    if (status == TSR_OK)
-        status = tsr_cuda_measure_rows(s->columns);
-    return status != TSR_OK || (is_short(s->rows) && is_short(s->columns)) ? status : TSR_DECLINED;
+    const tsr_status status = use_short(&s->rows, &rows, moved);
+    return status == TSR_OK ? use_short(&s->columns, &columns, moved) : status;
 }
 
 static tsr_status run(pushing *s)
@@ -85,14 +88,11 @@ static tsr_status run(pushing *s)
     const tsr_product *p = s->product;
     tsr_cuda_array *u = p->b_value;
     tsr_cuda_told told;
-    tsr_status status = measure(s);
-    if (status != TSR_OK)
-        return status == TSR_NOT_SUPPORTED ? TSR_DECLINED : status;
     const double walked = (double)entries_of(u) * s->columns->statistics.longest;
     if (walked > MOST_ENTRIES)
         return TSR_DECLINED;
     const int64_t places = p->m * p->n, most = walked < (double)places ? (int64_t)walked : places;
-    status = tsr_cuda_listed_make(u);
+    tsr_status status = tsr_cuda_listed_make(u);
     if (status == TSR_OK)
         status = tsr_cuda_array_new_listed(&s->w, places, tsr_type_size(p->semiring.type), most);
     if (status == TSR_OK)
