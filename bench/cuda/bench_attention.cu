@@ -271,7 +271,7 @@ struct Windows {
             return;
         make_ms = median_ms([&] {
             tsr_cuda_attention_windows_free(&windows, nullptr);
-            return tsr_cuda_attention_windows_make(&windows, &c.csr, c.heads, &c.device, nullptr) == TSR_OK;
+            return tsr_cuda_attention_windows_make(&windows, &c.csr, &like, &c.device, nullptr) == TSR_OK;
         }, 1);
         partial = device_array<char>(int64_t(tsr_cuda_attention_windows_bytes(&windows, &like)));
     }

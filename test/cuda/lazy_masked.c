@@ -276,10 +276,10 @@ bool tsr_cuda_attention_windows_pay(int64_t vectors, int64_t entries, const tsr_
     return false;
 }
 
-tsr_status tsr_cuda_attention_windows_make(tsr_cuda_attention_windows *out, const tsr_cuda_csr *s, int64_t heads, const tsr_cuda_device *device,
-                                           void *stream)
+tsr_status tsr_cuda_attention_windows_make(tsr_cuda_attention_windows *out, const tsr_cuda_csr *s, const tsr_attention_operands *like,
+                                           const tsr_cuda_device *device, void *stream)
 {
-    (void)out, (void)s, (void)heads, (void)device, (void)stream;
+    (void)out, (void)s, (void)like, (void)device, (void)stream;
     return TSR_DECLINED;
 }
 

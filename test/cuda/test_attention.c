@@ -300,7 +300,7 @@ static tsr_status run_by_windows(test_case *t, const tsr_attention_operands *o)
     void *partial = NULL;
     if (!t->s.ascends || !tsr_cuda_attention_windows_fit(&t->s.there, o))
         return TSR_DECLINED;
-    must(tsr_cuda_attention_windows_make(&windows, &t->s.there, t->heads, &device, NULL));
+    must(tsr_cuda_attention_windows_make(&windows, &t->s.there, o, &device, NULL));
     must(tsr_cuda_malloc(&partial, tsr_cuda_attention_windows_bytes(&windows, o) + 1, NULL));
     must(tsr_cuda_attention_by_windows(&windows, o, partial));
     tsr_cuda_free(partial, NULL);

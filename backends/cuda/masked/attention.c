@@ -74,11 +74,11 @@ static void leave_windows(windows *w)
     }
 }
 
-/* At most: every entry a column of its window. */
+/* At most: every entry a column of its window.  48: a step of two blocks. */
 static size_t at_most_bytes(const tsr_cuda_csr *s)
 {
-    const size_t count = (size_t)s->nrows / 16 + 1, entries = (size_t)s->nvals, blocks = entries / 8 + count;
-    return 24 * count + 4 * entries + 16 * blocks + 80 * (blocks / 16 + count) + 65536;
+    const size_t count = (size_t)s->nrows / 16 + 1, entries = (size_t)s->nvals, blocks = entries / 8 + count, items = blocks / 16 + count;
+    return 24 * count + 4 * entries + (16 + 48) * blocks + (80 + 48) * items + 65536;
 }
 
 /* Without them, for want of memory or because they do not pay, the pattern by row does. */
@@ -87,7 +87,7 @@ static tsr_status make_windows(windows *w, const tsr_cuda_csr *s, const tsr_atte
     const size_t bytes = at_most_bytes(s), working = (size_t)s->nvals * 32;
     if (!tsr_cuda_attention_windows_fit(s, like) || !tsr_cuda_reserve(bytes + working))
         return TSR_OK;
-    const tsr_status status = tsr_cuda_attention_windows_make(&w->of, s, like->q.heads, &tsr_cuda->device, tsr_cuda->compute);
+    const tsr_status status = tsr_cuda_attention_windows_make(&w->of, s, like, &tsr_cuda->device, tsr_cuda->compute);
     tsr_cuda_unreserve(status == TSR_OK ? working : bytes + working);
     w->bytes = status == TSR_OK ? bytes : 0;
     if (status == TSR_OK && !tsr_cuda_attention_windows_pay(w->of.blocks.w.nvectors, s->nvals, like))

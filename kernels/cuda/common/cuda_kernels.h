@@ -320,16 +320,16 @@ tsr_status tsr_cuda_attention(const tsr_cuda_csr *s, const tsr_cuda_attention_cu
 typedef struct tsr_cuda_attention_windows {
     tsr_bmat blocks; /* the pattern, height 16 */
     tsr_work work;
-    void *items; /* what a warp must know of each */
+    void *items, *steps; /* what a warp must know of each; up to 64 columns: the columns and entries of 16 columns each, else NULL */
 } tsr_cuda_attention_windows;
 
 /* FP16 or BF16, rows of up to 128 elements at multiples of 16 bytes. */
 bool tsr_cuda_attention_windows_fit(const tsr_cuda_csr *s, const tsr_attention_operands *like);
 /* Is this sooner than row by row?  vectors: nonzero ones of windows of 16 rows. */
 bool tsr_cuda_attention_windows_pay(int64_t vectors, int64_t entries, const tsr_attention_operands *like);
-/* From a pattern whose rows ascend; heads: of the calls to come.  Waits for the stream. */
-tsr_status tsr_cuda_attention_windows_make(tsr_cuda_attention_windows *out, const tsr_cuda_csr *s, int64_t heads, const tsr_cuda_device *device,
-                                           void *stream);
+/* From a pattern whose rows ascend; like: heads and their width, of the calls to come.  Waits for the stream. */
+tsr_status tsr_cuda_attention_windows_make(tsr_cuda_attention_windows *out, const tsr_cuda_csr *s, const tsr_attention_operands *like,
+                                           const tsr_cuda_device *device, void *stream);
 void tsr_cuda_attention_windows_free(tsr_cuda_attention_windows *s, void *stream);
 /* Scratch for what items of windows that are cut find, FP32. */
 size_t tsr_cuda_attention_windows_bytes(const tsr_cuda_attention_windows *s, const tsr_attention_operands *like);

@@ -36,6 +36,9 @@ template <class T> static __device__ __forceinline__ T *keep_address(T *p)
     return p;
 }
 
+/* Of a whole warp, each lane its own: the number is kept in a register, where the compiler would find it out anew at every use. */
+static __device__ __forceinline__ int keep_number(int x) { return __shfl_sync(~0u, x, int(threadIdx.x % 32)); }
+
 /* p + a * b in one instruction: left alone, the compiler multiplies 64 by 64 bits where it forgets that the upper halves are 0. */
 template <class T> static __device__ __forceinline__ T *advance(T *p, uint32_t a, uint32_t b)
 {
@@ -48,6 +51,28 @@ template <class T> static __device__ __forceinline__ T *advance(T *p, uint32_t a
 static __device__ __forceinline__ void load_here(uint32_t (&x)[4], const void *p)
 {
     asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "l"(p));
+}
+
+/* 16 bytes, asked for before the next __syncwarp: a load of read-only data is moved to where it is used, behind branches. */
+static __device__ __forceinline__ void load_now(uint32_t (&x)[4], const void *p)
+{
+    asm volatile("ld.global.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "l"(p));
+}
+
+/* A byte, likewise. */
+static __device__ __forceinline__ uint32_t load_byte_now(const void *p)
+{
+    uint32_t x;
+    asm volatile("ld.global.u8 %0, [%1];" : "=r"(x) : "l"(p));
+    return x;
+}
+
+/* x, or -Inf where `wanted` is 0: never a branch. */
+static __device__ __forceinline__ float score_if(float x, uint32_t wanted)
+{
+    float y;
+    asm("{\n.reg .pred wanted;\nsetp.ne.u32 wanted, %2, 0;\nselp.f32 %0, %1, 0fFF800000, wanted;\n}" : "=f"(y) : "f"(x), "r"(wanted));
+    return y;
 }
 
 /* 2^x, 0 where that is not a normal number: one instruction, exp2f's are four. */
@@ -91,6 +116,12 @@ template <int Bytes> static __device__ __forceinline__ void cp_async(void *share
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(shared)), "l"(global), "n"(Bytes), "r"(size)
                      : "memory");
+}
+/* 16 bytes that neighbours will want, too: by the first cache. */
+static __device__ __forceinline__ void cp_async_cached(void *shared, const void *global, bool valid)
+{
+    int size = valid ? 16 : 0;
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(size) : "memory");
 }
 static __device__ __forceinline__ void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int Pending> static __device__ __forceinline__ void cp_async_wait()
@@ -182,6 +213,17 @@ template <bool Bf16> static __device__ __forceinline__ void mma_m16n8k16_half(fl
         asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+/* Four matrices of 8 x 8 numbers of 16 bits from shared memory.  row: of lane l row l % 8 of matrix l / 8, 16 bytes.  x[m]: (g, 2t) (g, 2t + 1) of
+ * matrix m, or if Transposed (2t, g) (2t + 1, g). */
+template <bool Transposed> static __device__ __forceinline__ void load_matrices(uint32_t (&x)[4], shared_place row)
+{
+    if constexpr (Transposed)
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(row) : "memory");
+    else
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(row) : "memory");
 }
 /* 8 x 8 numbers of 16 bits, a pair in a lane: (g, 2t) (g, 2t+1) become (2t, g) (2t+1, g). */
 static __device__ __forceinline__ uint32_t transpose_8x8(uint32_t pair)

@@ -576,6 +576,10 @@ inline void load_here(uint32_t (&x)[4], const void *p)
     const uint4 y = ::tsr_emulate::load(static_cast<const uint4 *>(p), "load_here");
     memcpy(x, &y, sizeof x);
 }
+inline void load_now(uint32_t (&x)[4], const void *p) { load_here(x, p); }
+inline uint32_t load_byte_now(const void *p) { return ::tsr_emulate::load(static_cast<const uint8_t *>(p), "load_byte_now"); }
+inline int keep_number(int x) { return x; }
+inline float score_if(float x, uint32_t wanted) { return wanted ? x : -INFINITY; }
 inline float exp2_of(float x) { return exp2f(x); }
 typedef const unsigned char *shared_place;
 inline shared_place shared_place_of(const void *p) { return static_cast<const unsigned char *>(p); }
@@ -595,6 +599,7 @@ template <int Bytes> void cp_async(void *shared, const void *global, bool valid)
     static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "");
     ::tsr_emulate::async_copy(shared, global, Bytes, valid);
 }
+inline void cp_async_cached(void *shared, const void *global, bool valid) { cp_async<16>(shared, global, valid); }
 inline void cp_async_commit() { ::tsr_emulate::async_commit(); }
 template <int Pending> void cp_async_wait()
 {
@@ -625,5 +630,17 @@ void mma_m16n8k4_tf32(float d[4], const uint32_t a[2], uint32_t b);
 template <bool Bf16> void mma_m16n8k8_half(float d[4], const uint32_t a[2], uint32_t b);
 template <bool Bf16> void mma_m16n8k16_half(float d[4], const uint32_t a[4], const uint32_t b[2]);
 uint32_t transpose_8x8(uint32_t pair);
+template <bool Transposed> void load_matrices(uint32_t (&x)[4], shared_place row)
+{
+    uint32_t mine[4];
+    load_shared<4>(mine, row);
+    const int lane = int(::tsr_emulate::self->lane);
+    for (int m = 0; m < 4; m++) {
+        uint32_t words[4];
+        for (int w = 0; w < 4; w++)
+            words[w] = __shfl_sync(~0u, mine[w], 8 * m + lane / 4);
+        x[m] = Transposed ? transpose_8x8(words[lane % 4]) : words[lane % 4];
+    }
+}
 void mma_m16n8k8_f64(double d[4], const double a[4], const double b[2]);
 void mma_m16n8k256_bits(int d[4], const uint32_t a[4], const uint32_t b[2]);
