@@ -9,19 +9,44 @@
 enum { FAR_LONGER = 4 };     /* parts of a region may be that unequal */
 
 static _Atomic int64_t lost_ns; /* by waiting, less what one thread took longer since */
+static atomic_bool was_late;    /* the last team of a call that might have had one thread */
+
+/* Of this thread's call. */
+static _Thread_local bool sparable, had_team;
+static _Thread_local int64_t waited_here_ns;
 
 void tsr_late_team_waited(int64_t computed_ns, int64_t waited_ns)
 {
-    if (waited_ns < LEAST_WAIT || waited_ns < FAR_LONGER * computed_ns)
-        return;
-    const int64_t lost = atomic_load_explicit(&lost_ns, memory_order_relaxed) + waited_ns;
-    atomic_store_explicit(&lost_ns, lost < MOST_LOST ? lost : MOST_LOST, memory_order_relaxed);
+    had_team = true;
+    if (waited_ns >= LEAST_WAIT && waited_ns >= FAR_LONGER * computed_ns)
+        waited_here_ns += waited_ns;
+}
+
+/* A team in time ends it; a processor that was busy once, as on a host of many programs, is no reason to do without all others. */
+static void judge(int64_t waited_ns)
+{
+    const bool again = atomic_exchange_explicit(&was_late, waited_ns > 0, memory_order_relaxed);
+    if (waited_ns == 0)
+        atomic_store_explicit(&lost_ns, 0, memory_order_relaxed);
+    else if (again) {
+        const int64_t lost = atomic_load_explicit(&lost_ns, memory_order_relaxed) + waited_ns;
+        atomic_store_explicit(&lost_ns, lost < MOST_LOST ? lost : MOST_LOST, memory_order_relaxed);
+    }
+}
+
+void tsr_late_team_begin(void)
+{
+    if (sparable && had_team)
+        judge(waited_here_ns);
+    sparable = had_team = false;
+    waited_here_ns = 0;
 }
 
 bool tsr_late_team_spares(double more_ms)
 {
     const int64_t lost = atomic_load_explicit(&lost_ns, memory_order_relaxed);
     const double more_ns = more_ms * 1e6;
+    sparable = true;
     if (lost == 0 || more_ns > (double)lost)
         return false;
     atomic_store_explicit(&lost_ns, lost - (int64_t)more_ns, memory_order_relaxed);
@@ -30,5 +55,8 @@ bool tsr_late_team_spares(double more_ms)
 
 void tsr_late_team_forget(void)
 {
+    sparable = had_team = false;
+    waited_here_ns = 0;
+    atomic_store(&was_late, false);
     atomic_store(&lost_ns, 0);
 }

@@ -1,5 +1,5 @@
 /* Teams that come late.  Where threads of another library spin on every processor (OpenBLAS's do for 20 ms after its last call), or other programs
- * have them, the first thread of a region waits for the others for much longer than it computed.  Then what computes a little is computed by
+ * have them, the first thread of a region waits for the others for much longer than it computed, call after call.  Then what computes a little is computed by
  * one thread, until what that cost is as much as was lost by waiting; then a team is tried again.
  *
  * Results are the same bits: a region's parts do not depend on how many threads compute them.
@@ -9,6 +9,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* A call of this thread begins: its last one is judged.  One late team is an accident; two calls one after another begin to count. */
+void tsr_late_team_begin(void);
 
 /* The first thread of a region computed for so long, and then waited. */
 void tsr_late_team_waited(int64_t computed_ns, int64_t waited_ns);

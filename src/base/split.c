@@ -16,6 +16,7 @@ static _Thread_local bool spared; /* it is not waited for in this call */
 
 void tsr_team_begin(void)
 {
+    tsr_late_team_begin();
     team = 0;
     spared = false;
 }

@@ -22,6 +22,15 @@ static int forget(void **state)
     return 0;
 }
 
+/* A call that might be spared, whose team is late by so much; 0: in time. */
+static void wait_for(int64_t computed_ns, int64_t waited_ns)
+{
+    tsr_late_team_begin();
+    (void)tsr_late_team_spares(1e9);
+    tsr_late_team_waited(computed_ns, waited_ns);
+    tsr_late_team_begin();
+}
+
 /* Calls of so many ms that are spared, of so many at most. */
 static int spared(double more_ms, int calls)
 {
@@ -34,22 +43,57 @@ static int spared(double more_ms, int calls)
 static void test_parts_may_differ(void **state)
 {
     (void)state;
-    tsr_late_team_waited(100 * MICROSECOND, 900 * MICROSECOND);
-    tsr_late_team_waited(10 * MILLISECOND, 30 * MILLISECOND);
+    for (int k = 0; k < 3; k++) {
+        wait_for(100 * MICROSECOND, 900 * MICROSECOND);
+        wait_for(10 * MILLISECOND, 30 * MILLISECOND);
+    }
     assert_int_equal(spared(.01, 100), 0);
+}
+
+static void test_once_is_an_accident(void **state)
+{
+    (void)state;
+    wait_for(100 * MICROSECOND, 15 * MILLISECOND);
+    assert_int_equal(spared(.01, 10), 0);
+    wait_for(100 * MICROSECOND, 0);
+    wait_for(100 * MICROSECOND, 15 * MILLISECOND);
+    assert_int_equal(spared(.01, 10), 0);
+}
+
+static void test_a_team_in_time_ends_it(void **state)
+{
+    (void)state;
+    wait_for(100 * MICROSECOND, 15 * MILLISECOND);
+    wait_for(100 * MICROSECOND, 15 * MILLISECOND);
+    assert_int_equal(spared(.01, 10), 10);
+    wait_for(100 * MICROSECOND, 0);
+    assert_int_equal(spared(.01, 10), 0);
+}
+
+static void test_others_do_not_count(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        tsr_late_team_begin();
+        tsr_late_team_waited(100 * MICROSECOND, 15 * MILLISECOND);
+    }
+    tsr_late_team_begin();
+    assert_int_equal(spared(.01, 10), 0);
 }
 
 static void test_calls_cost_what_was_lost(void **state)
 {
     (void)state;
-    tsr_late_team_waited(100 * MICROSECOND, 15 * MILLISECOND);
+    wait_for(100 * MICROSECOND, 40 * MILLISECOND);
+    wait_for(100 * MICROSECOND, 15 * MILLISECOND);
     assert_int_equal(spared(.25, 1000), 60);
 }
 
 static void test_a_long_call_is_not_spared(void **state)
 {
     (void)state;
-    tsr_late_team_waited(100 * MICROSECOND, 15 * MILLISECOND);
+    wait_for(100 * MICROSECOND, 15 * MILLISECOND);
+    wait_for(100 * MICROSECOND, 15 * MILLISECOND);
     assert_int_equal(spared(16, 1), 0);
     assert_int_equal(spared(5, 10), 3);
 }
@@ -57,7 +101,8 @@ static void test_a_long_call_is_not_spared(void **state)
 static void test_a_machine_that_stood_still(void **state)
 {
     (void)state;
-    tsr_late_team_waited(MILLISECOND, INT64_C(3600000) * MILLISECOND);
+    wait_for(MILLISECOND, INT64_C(3600000) * MILLISECOND);
+    wait_for(MILLISECOND, INT64_C(3600000) * MILLISECOND);
     assert_in_range(spared(1, 1000), 50, 200);
 }
 
@@ -79,7 +124,12 @@ static int run_region(long ns)
 static void test_waiting_is_observed(void **state)
 {
     (void)state;
-    assert_int_equal(run_region(20 * MILLISECOND), 2);
+    for (int k = 0; k < 2; k++) {
+        tsr_team_begin();
+        tsr_team_spare(1e9);
+        assert_int_equal(run_region(20 * MILLISECOND), 2);
+    }
+    tsr_team_begin();
     if (!tsr_late_team_spares(.1)) /* a compiler that does not call libgomp */
         skip();
     tsr_team_spare(.1);
@@ -92,6 +142,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_parts_may_differ, forget),           cmocka_unit_test_setup(test_calls_cost_what_was_lost, forget),
+        cmocka_unit_test_setup(test_once_is_an_accident, forget),        cmocka_unit_test_setup(test_a_team_in_time_ends_it, forget),
+        cmocka_unit_test_setup(test_others_do_not_count, forget),
         cmocka_unit_test_setup(test_a_long_call_is_not_spared, forget), cmocka_unit_test_setup(test_a_machine_that_stood_still, forget),
         cmocka_unit_test_setup(test_waiting_is_observed, forget),
     };
