@@ -6,9 +6,13 @@
 
 #define LEAST_WAIT 1000000   /* ns; parts of a region in time differ by less */
 #define MOST_LOST 100000000  /* one wait of seconds, as of a machine that stood still, says no more */
-enum { FAR_LONGER = 4 };     /* parts of a region may be that unequal */
+enum {
+    FAR_LONGER = 4, /* parts of a region may be that unequal */
+    SURELY_LESS = 2
+};
 
 static _Atomic int64_t lost_ns; /* by waiting, less what one thread took longer since */
+static _Atomic int64_t last_ns; /* the last wait */
 static atomic_bool was_late;    /* the last team of a call that might have had one thread */
 
 /* Of this thread's call. */
@@ -25,6 +29,7 @@ void tsr_late_team_waited(int64_t computed_ns, int64_t waited_ns)
 /* A team in time ends it; a processor that was busy once, as on a host of many programs, is no reason to do without all others. */
 static void judge(int64_t waited_ns)
 {
+    atomic_store_explicit(&last_ns, waited_ns, memory_order_relaxed);
     const bool again = atomic_exchange_explicit(&was_late, waited_ns > 0, memory_order_relaxed);
     if (waited_ns == 0)
         atomic_store_explicit(&lost_ns, 0, memory_order_relaxed);
@@ -45,9 +50,10 @@ void tsr_late_team_begin(void)
 bool tsr_late_team_spares(double more_ms)
 {
     const int64_t lost = atomic_load_explicit(&lost_ns, memory_order_relaxed);
+    const int64_t last = atomic_load_explicit(&last_ns, memory_order_relaxed);
     const double more_ns = more_ms * 1e6;
     sparable = true;
-    if (lost == 0 || more_ns > (double)lost)
+    if (lost == 0 || more_ns > (double)lost || SURELY_LESS * more_ns > (double)last)
         return false;
     atomic_store_explicit(&lost_ns, lost - (int64_t)more_ns, memory_order_relaxed);
     return true;
@@ -58,5 +64,6 @@ void tsr_late_team_forget(void)
     sparable = had_team = false;
     waited_here_ns = 0;
     atomic_store(&was_late, false);
+    atomic_store(&last_ns, 0);
     atomic_store(&lost_ns, 0);
 }

@@ -1,6 +1,6 @@
 /* Teams that come late.  Where threads of another library spin on every processor (OpenBLAS's do for 20 ms after its last call), or other programs
- * have them, the first thread of a region waits for the others for much longer than it computed, call after call.  Then what computes a little is computed by
- * one thread, until what that cost is as much as was lost by waiting; then a team is tried again.
+ * have them, the first thread of a region waits for the others for much longer than it computed, call after call.  Then what surely takes less
+ * longer by one thread than was waited is computed by one, until that has cost what was lost; then a team is tried again.
  *
  * Results are the same bits: a region's parts do not depend on how many threads compute them.
  * SPDX-License-Identifier: Apache-2.0 */

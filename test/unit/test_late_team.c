@@ -98,6 +98,16 @@ static void test_a_long_call_is_not_spared(void **state)
     assert_int_equal(spared(5, 10), 3);
 }
 
+/* One thread is a gain only where it takes less longer than the team was waited for. */
+static void test_a_short_wait_spares_little(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 10; k++)
+        wait_for(100 * MICROSECOND, 2 * MILLISECOND);
+    assert_int_equal(spared(1.5, 10), 0);
+    assert_int_equal(spared(.5, 10), 10);
+}
+
 static void test_a_machine_that_stood_still(void **state)
 {
     (void)state;
@@ -143,7 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_parts_may_differ, forget),           cmocka_unit_test_setup(test_calls_cost_what_was_lost, forget),
         cmocka_unit_test_setup(test_once_is_an_accident, forget),        cmocka_unit_test_setup(test_a_team_in_time_ends_it, forget),
-        cmocka_unit_test_setup(test_others_do_not_count, forget),
+        cmocka_unit_test_setup(test_others_do_not_count, forget),        cmocka_unit_test_setup(test_a_short_wait_spares_little, forget),
         cmocka_unit_test_setup(test_a_long_call_is_not_spared, forget), cmocka_unit_test_setup(test_a_machine_that_stood_still, forget),
         cmocka_unit_test_setup(test_waiting_is_observed, forget),
     };
