@@ -25,12 +25,19 @@ const char *tsr_isa_name(tsr_isa isa)
 }
 
 #if defined TSR_HAVE_X86_ISA && defined CPU_FEATURE_ACTIVE
+/* CPU_FEATURE_ACTIVE, whose shift of 1 by 31 places is none of C's. */
+static bool is_active(unsigned feature)
+{
+    const unsigned bits = 8 * sizeof(unsigned), in_leaf = feature % (4 * bits);
+    return __x86_get_cpuid_feature_leaf(feature / (4 * bits))->active_array[in_leaf / bits] & 1u << in_leaf % bits;
+}
+
 /* What the loader has found out: to ask a processor takes a virtual machine six microseconds a question. */
 static tsr_isa best_of_machine(void)
 {
-    const bool avx2 = CPU_FEATURE_ACTIVE(AVX2) && CPU_FEATURE_ACTIVE(BMI2) && CPU_FEATURE_ACTIVE(FMA) && CPU_FEATURE_ACTIVE(F16C);
-    const bool avx512 = CPU_FEATURE_ACTIVE(AVX512F) && CPU_FEATURE_ACTIVE(AVX512BW) && CPU_FEATURE_ACTIVE(AVX512DQ) &&
-                        CPU_FEATURE_ACTIVE(AVX512VL) && CPU_FEATURE_ACTIVE(AVX512CD);
+    const bool avx2 = is_active(x86_cpu_AVX2) && is_active(x86_cpu_BMI2) && is_active(x86_cpu_FMA) && is_active(x86_cpu_F16C);
+    const bool avx512 = is_active(x86_cpu_AVX512F) && is_active(x86_cpu_AVX512BW) && is_active(x86_cpu_AVX512DQ) &&
+                        is_active(x86_cpu_AVX512VL) && is_active(x86_cpu_AVX512CD);
     return !avx2 ? TSR_ISA_BASELINE : avx512 ? TSR_ISA_AVX512 : TSR_ISA_AVX2;
 }
 #elif defined TSR_HAVE_X86_ISA
