@@ -2,22 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cuda/spmv/few_listed.h"
 #include "kernels/ref/ref.h"
-#include "test/cuda/semirings.h"
+#include "test/cuda/lists.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static tsr_cuda_list new_list(int64_t most)
-{
-    const tsr_cuda_list_head none = {0};
-    return (tsr_cuda_list){upload(&none, sizeof none), device_new((size_t)most * sizeof(uint32_t)), most};
-}
-
-static void free_list(tsr_cuda_list *list)
-{
-    tsr_cuda_free(list->head, NULL);
-    tsr_cuda_free(list->places, NULL);
-}
 
 static void *new_zeros(size_t bytes)
 {

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cuda/spmv/spmv_push.h"
 #include "kernels/ref/ref.h"
-#include "test/cuda/semirings.h"
+#include "test/cuda/lists.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,18 +35,6 @@ static uint64_t most_of(const tsr_cuda_push_work *work)
 }
 
 /* ---- by a list ---- */
-
-static tsr_cuda_list new_list(int64_t most)
-{
-    const tsr_cuda_list_head none = {0};
-    return (tsr_cuda_list){upload(&none, sizeof none), device_new((size_t)most * sizeof(uint32_t)), most};
-}
-
-static void free_list(tsr_cuda_list *list)
-{
-    tsr_cuda_free(list->head, NULL);
-    tsr_cuda_free(list->places, NULL);
-}
 
 /* Does it name the places that are present, each once? */
 static bool lists(const tsr_cuda_list *list, const int8_t *present_there, int64_t count)
