@@ -188,10 +188,11 @@ static bool defer(const tsr_call *call, void (*run)(void *kept), void (*cancel)(
 /* Written in place.  A bitmap that has every entry becomes full, as it does by any call that SuiteSparse computes. */
 static GrB_Info settle_in_place(const tsr_arguments *given)
 {
-    if (tsr_match_sparsity(given->C) != GxB_BITMAP)
+    const bool lists_too = tsr_spreads_t(given);
+    if (!lists_too && tsr_match_sparsity(given->C) != GxB_BITMAP)
         return GrB_SUCCESS;
     const tsr_settings s = tsr_settings_read(given->C);
-    return tsr_settings_settle(given->C, given->vector, &s);
+    return tsr_settings_settle(given->C, given->vector, &s, lists_too);
 }
 
 /* A call that succeeds ends C's error text. */

@@ -45,6 +45,11 @@ static GrB_Info put_t(GrB_Matrix *T, const tsr_call *call)
     return info == GrB_SUCCESS ? put(call, given->C, NULL, NULL, *T) : info;
 }
 
+bool tsr_spreads_t(const tsr_arguments *given)
+{
+    return !given->M && ((tsr_match_sparsity(given->A) | tsr_match_sparsity(given->B)) & (GxB_BITMAP | GxB_FULL));
+}
+
 static GrB_Info finish_through_t(tsr_call *call)
 {
     const tsr_settings s = tsr_settings_read(call->given.C);
@@ -55,7 +60,7 @@ static GrB_Info finish_through_t(tsr_call *call)
     if (info == GrB_SUCCESS)
         info = put_t(&T, call);
     if (info == GrB_SUCCESS) /* 7.4.0 gives an empty C under a structural mask the settings of the mask, where T is dense */
-        info = tsr_settings_settle(call->given.C, call->given.vector, &s);
+        info = tsr_settings_settle(call->given.C, call->given.vector, &s, tsr_spreads_t(&call->given));
     if (T)
         tsr_real.GrB_Matrix_free(&T);
     return info;

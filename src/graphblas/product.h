@@ -56,4 +56,7 @@ const char *tsr_match_one_value(tsr_call *call);
 /* C = the arrays of the call directly, keeping C's own options (sparsity control, switches), or C<M> accum= them through the real library. */
 int tsr_finish_call(tsr_call *call);
 
+/* SuiteSparse's T would be spread, without a mask; C then becomes full where it has every entry, also where that was in lists. */
+bool tsr_spreads_t(const tsr_arguments *given);
+
 #endif

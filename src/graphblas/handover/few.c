@@ -337,7 +337,7 @@ static GrB_Info put(const tsr_through *to, const tsr_modifiers *mod, tsr_handove
     if (info == GrB_SUCCESS)
         info = tsr_through_put(to, mod, T, type);
     if (info == GrB_SUCCESS)
-        info = tsr_settings_settle(to->C, to->vector, settings);
+        info = tsr_settings_settle(to->C, to->vector, settings, false);
     if (T)
         tsr_real.GrB_Matrix_free(&T);
     return info;

@@ -123,13 +123,6 @@ GrB_Info tsr_settings_restore(GrB_Matrix C, bool vector, const tsr_settings *s)
     return restore(C, vector, s, true);
 }
 
-GrB_Info tsr_settings_settle(GrB_Matrix C, bool vector, const tsr_settings *s)
-{
-    const GrB_Info info = tsr_settings_restore(C, vector, s);
-    const bool done = info != GrB_SUCCESS || tsr_match_sparsity(C) != GxB_BITMAP || tsr_has_its_form(C, vector);
-    return done ? info : set_control(C, s->control);
-}
-
 static bool size_of(tsr_contents_size *size, GrB_Matrix C, bool vector, bool by_col)
 {
     GrB_Index nrows, ncols = 1;
@@ -140,19 +133,36 @@ static bool size_of(tsr_contents_size *size, GrB_Matrix C, bool vector, bool by_
     return true;
 }
 
-bool tsr_has_its_form(GrB_Matrix C, bool vector)
+/* GxB_SPARSITY_CONTROL's bits: in which forms SuiteSparse would hold what is held in `form`.  0: it does not say. */
+static int32_t wanted_form(GrB_Matrix C, bool vector, int32_t form)
 {
     const tsr_settings settings = tsr_settings_read(C);
-    const int32_t form = tsr_match_sparsity(C);
     int32_t format = GxB_BY_COL;
     GrB_Index entries;
     tsr_contents_size size;
     const bool known = tsr_option_get_int32(C, GxB_FORMAT, &format) == GrB_SUCCESS && size_of(&size, C, vector, format == GxB_BY_COL) &&
                        tsr_real.GrB_Matrix_nvals(&entries, C) == GrB_SUCCESS;
     if (!known)
-        return false;
+        return 0;
     size.entries = (int64_t)entries;
-    return tsr_result_form(&settings, &size, form) & form;
+    return tsr_result_form(&settings, &size, form);
+}
+
+bool tsr_has_its_form(GrB_Matrix C, bool vector)
+{
+    const int32_t form = tsr_match_sparsity(C);
+    return wanted_form(C, vector, form) & form;
+}
+
+GrB_Info tsr_settings_settle(GrB_Matrix C, bool vector, const tsr_settings *s, bool lists_too)
+{
+    const GrB_Info info = tsr_settings_restore(C, vector, s);
+    const int32_t form = tsr_match_sparsity(C);
+    if (info != GrB_SUCCESS || (form != GxB_BITMAP && !lists_too))
+        return info;
+    const int32_t wanted = wanted_form(C, vector, form);
+    const bool stays = form == GxB_BITMAP ? wanted & form : wanted != GxB_FULL;
+    return stays ? info : set_control(C, s->control);
 }
 
 bool tsr_conform_to(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, const tsr_settings *settings)

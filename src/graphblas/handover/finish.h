@@ -13,8 +13,9 @@ tsr_settings tsr_settings_read(GrB_Matrix C);
 /* C has them from now on; what conforms to them stays as it is, and nothing is allocated then.  A vector is never hypersparse, whatever it says. */
 GrB_Info tsr_settings_restore(GrB_Matrix C, bool vector, const tsr_settings *settings);
 
-/* The same of what SuiteSparse has made of C: it leaves a bitmap where only the entries that it has deleted were many. */
-GrB_Info tsr_settings_settle(GrB_Matrix C, bool vector, const tsr_settings *settings);
+/* The same of what SuiteSparse has made of C: it leaves a bitmap where only the entries that it has deleted were many.
+ * lists_too: lists of every entry become full; that counts them, and so finishes C. */
+GrB_Info tsr_settings_settle(GrB_Matrix C, bool vector, const tsr_settings *settings, bool lists_too);
 
 /* Has C, which is finished, the form that SuiteSparse gives its contents?  What an apply of C to itself leaves as it is may have another one. */
 bool tsr_has_its_form(GrB_Matrix C, bool vector);
