@@ -21,8 +21,7 @@ typedef struct one_valued {
     bool scales;     /* one of them is diagonal: each sum is of one product */
 } one_valued;
 
-/* Without arrays: may it be? */
-static bool is_diagonal(const tsr_view *v)
+bool tsr_is_diagonal(const tsr_view *v)
 {
     const int32_t *narrow = v->i;
     const int64_t *wide = v->i;
@@ -48,7 +47,7 @@ static one_valued operands_of_one_value(const tsr_call *call)
     const tsr_view *a = &call->product.a, *b = call->b_sparse ? &call->sparse : &call->product.b;
     one_valued is = {.a = one_value(a, call->a.array, call->a.handle),
                      .b = !call->positions && one_value(b, call->b.array, call->b.handle)};
-    is.scales = is_diagonal(a) || is_diagonal(b) || is_one_place(a, call->a.handle) || is_one_place(b, call->b.handle);
+    is.scales = tsr_is_diagonal(a) || tsr_is_diagonal(b) || is_one_place(a, call->a.handle) || is_one_place(b, call->b.handle);
     is.full = (is.a || !tsr_reads_a(&call->product)) && (is.b || !tsr_reads_b(&call->product)) && has_every_entry(a, call->a.array) &&
               has_every_entry(b, call->b.array);
     return is;

@@ -51,6 +51,9 @@ bool tsr_match_full_product(tsr_call *call);
 /* Sets one_value, one and iso of a product that is matched otherwise.  NULL: fine; else why it is forwarded (match_one_value.c). */
 const char *tsr_match_one_value(tsr_call *call);
 
+/* Square lists of the entries (k, k) alone, and of all of these.  Without arrays: may it be that? */
+bool tsr_is_diagonal(const tsr_view *v);
+
 /* ---- finish_product.c ---- */
 
 /* C = the arrays of the call directly, keeping C's own options (sparsity control, switches), or C<M> accum= them through the real library. */

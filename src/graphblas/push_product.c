@@ -187,11 +187,18 @@ static bool keeps_one(const tsr_push_semiring *s)
     }
 }
 
+/* SuiteSparse scales by such an operand, without a mask: each sum is of one product, whatever the monoid. */
+static bool scales(const push_call *h)
+{
+    return !h->c->M && (tsr_is_diagonal(&h->p.a) || tsr_is_diagonal(&h->u.view));
+}
+
 static void find_one(push_call *h)
 {
     const tsr_push_semiring *s = &h->p.semiring;
     const tsr_view *u = &h->u.view, *a = &h->p.a;
-    if (s->factor != TSR_FACTOR_VALUES || !keeps_one(s) || (tsr_push_reads_u(s) && !one_value(u)) || (tsr_push_reads_a(s) && !one_value(a)))
+    if (s->factor != TSR_FACTOR_VALUES || (tsr_push_reads_u(s) && !one_value(u)) || (tsr_push_reads_a(s) && !one_value(a)) ||
+        !(keeps_one(s) || scales(h)))
         return;
     uint64_t of_u = 0, of_a = 0;
     if (tsr_push_reads_u(s))
