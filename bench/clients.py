@@ -120,20 +120,21 @@ def command_of(options, cell, sources=None):
     return [os.path.join(options.drivers, cell.driver.program), cell.graph.path, *(text.format(**values) for text in cell.driver.arguments)]
 
 
-def environment_of(options, cell, side, trace=None):
+def environment_of(options, cell, side, trace=None, cache='/nonexistent'):
+    """cache: the folder in which runs tell later ones of the same command."""
     kept = {key: value for key, value in os.environ.items() if key != 'LD_PRELOAD' and not key.startswith('TESSERA_')}
-    kept['OMP_NUM_THREADS'] = str(cell.threads)
+    kept.update(OMP_NUM_THREADS=str(cell.threads), XDG_CACHE_HOME=cache)
     if side not in (PLAIN, CONTROL) and options.library:
         kept.update({key: value for key, value in os.environ.items() if key.startswith('TESSERA_')}, TESSERA_MODE=side,
                     LD_PRELOAD=os.path.abspath(options.library))
     return kept | ({'TESSERA_TRACE': trace} if trace else {})
 
 
-def once(options, cell, side, enough, trace=None):
+def once(options, cell, side, enough, trace=None, cache='/nonexistent'):
     """One process, on a terminal: drivers then print each line at once, and one that has done enough is stopped."""
     terminal, its_end = pty.openpty()
     with tempfile.TemporaryFile('w+') as errors:
-        with subprocess.Popen(command_of(options, cell), env=environment_of(options, cell, side, trace), stdin=subprocess.DEVNULL,
+        with subprocess.Popen(command_of(options, cell), env=environment_of(options, cell, side, trace, cache), stdin=subprocess.DEVNULL,
                               stdout=its_end, stderr=errors) as process:
             os.close(its_end)
             seen = None
@@ -212,20 +213,32 @@ def ratio(plain, auto, shortest):
     return round(medians[0] / medians[1], 3) if min(medians) > shortest else None
 
 
-def measure(options, cell):
+def in_turns(options, cell, cache):
+    """The processes of every side."""
     sides = (PLAIN, *options.modes, *[CONTROL] * options.control)
     done, began = {side: [] for side in sides}, time.monotonic()
+    calls = calls_that_fit(options, cell)
+
+    def process(side):
+        return once(options, cell, side, lambda seconds: calls and len(seconds) >= calls, cache=cache)
+
+    for side in options.modes if options.again else ():
+        process(side)
+    for turn in range(options.turns):
+        if turn >= FEWEST and time.monotonic() - began > options.budget:
+            break
+        first = turn % len(sides)
+        for side in sides[first:] + sides[:first]:
+            done[side].append(process(side))
+    return done
+
+
+def measure(options, cell):
     try:
-        calls = calls_that_fit(options, cell)
-        for turn in range(options.turns):
-            if turn >= FEWEST and time.monotonic() - began > options.budget:
-                break
-            first = turn % len(sides)
-            for side in sides[first:] + sides[:first]:
-                done[side].append(once(options, cell, side, lambda seconds: calls and len(seconds) >= calls))
+        with tempfile.TemporaryDirectory() as folder:
+            return row_of(cell, in_turns(options, cell, folder if options.again else '/nonexistent'))
     except RuntimeError as error:
         return {'graph': cell.graph.name, 'driver': cell.driver.name, 'threads': cell.threads, 'failed': str(error)}
-    return row_of(cell, done)
 
 
 def shortened(sources, count, folder):
@@ -437,6 +450,7 @@ def options_of(arguments):
                         help="to preload; '': both sides are plain, which shows how far ratios lie from 1 by chance")
     parser.add_argument('--threads', type=lambda text: [int(word) for word in text.split(',')], default=[1, 2], help='with commas')
     parser.add_argument('--modes', type=lambda text: text.split(','), default=['auto'], help='values of TESSERA_MODE beside plain, with commas')
+    parser.add_argument('--again', action='store_true', help='earlier runs of the same command are known, and one was made before; else none is')
     parser.add_argument('--control', action='store_true', help='run plain SuiteSparse a second time in every turn, and compare it with itself')
     parser.add_argument('--calls', type=calls_of, default={}, metavar='DRIVER:COUNT,…', help='calls of one process, instead of --seconds')
     parser.add_argument('--turns', type=int, default=7, help='processes of each kind')

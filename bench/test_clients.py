@@ -223,6 +223,11 @@ class Running(unittest.TestCase):
         self.assertEqual((row['auto_head_ms'], row['ratio_third']), ([[8.0]] * 3, 1.0))
         self.assertEqual((row['ratio'], row['ratio_later'], row['ratio_auto'], row['ratio_auto_later']), (1.0, 1.0, .5, .5))
 
+    def test_earlier_runs(self):
+        knows = '[ -e "$XDG_CACHE_HOME/known" ] && time=0.002; touch "$XDG_CACHE_HOME/known" 2>/dev/null'
+        for options, ratio in ((), 1.0), (('--again',), 2.0):
+            self.assertEqual(self.run_with(knows, '--turns', '3', '--threads', '1', *options)[2][0]['ratio'], ratio)
+
     def test_moved(self):
         writes = 'echo "{\\"bytes_moved\\":$1}" >>$TESSERA_TRACE'
         status, text, rows = self.run_with(f'set -- 5; {writes}; set -- 7; {writes}', '--threads', '1', '--moved', '1')

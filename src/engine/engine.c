@@ -146,6 +146,8 @@ static bool compute(tsr_call *call)
         hand_over(call);
     else if (settled == TSR_HAND_OVER)
         status = TSR_DECLINED;
+    if (status == TSR_OK && call->decision.backend && call->decision.backend != tsr_backend_cpu())
+        tsr_engine_gpu_ran(&call->decision);
     tsr_call_release(call);
     return status == TSR_OK;
 }

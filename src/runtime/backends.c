@@ -157,8 +157,36 @@ bool tsr_backend_gpu_kernel(int k, tsr_kernel_row *row)
     return rows.address && rows.kernel(k, row);
 }
 
+/* ---- a driver that the program has loaded ---- */
+
+static struct {
+    atomic_bool known, loaded; /* known: ours may have come since */
+} driver;
+
+static bool has_driver(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (library)
+        dlclose(library);
+    return library;
+}
+
+static void look_for_driver(void)
+{
+    if (atomic_load(&driver.known))
+        return;
+    atomic_store(&driver.loaded, has_driver());
+    atomic_store(&driver.known, true);
+}
+
+bool tsr_backend_gpu_in_use(void)
+{
+    return atomic_load(&driver.known) ? atomic_load(&driver.loaded) : has_driver();
+}
+
 static void load(void)
 {
+    look_for_driver();
     load_plugin();
     if (!gpu && tsr_config_get()->mode == TSR_MODE_GPU) {
         tsr_warn_once("no gpu", "mode is gpu, but there is no GPU that can be used; products are computed elsewhere");
@@ -269,6 +297,7 @@ static void start_once(void)
         tsr_backend_gpu();
         return;
     }
+    look_for_driver();
     call_if_set(around.before);
     starter_of = getpid();
     if (!run_beside()) {

@@ -26,6 +26,9 @@ bool tsr_backend_gpu_installed(void);
 /* Was tsr_backend_gpu called already, so that it costs nothing now? */
 bool tsr_backend_gpu_asked(void);
 
+/* Is there a driver in this process already that we did not load? */
+bool tsr_backend_gpu_in_use(void);
+
 /* It is called beside the program, once: nobody waits, except for the program's end.  Without a plug-in that would be loaded, or a thread, it
  * is called at once. */
 void tsr_backend_gpu_start(void);

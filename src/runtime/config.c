@@ -49,7 +49,7 @@ static const tsr_setting_kind device = {parse_device, print_device};
 
 static const char *const modes[] = {"auto", "cpu", "gpu", "off", NULL};
 static const char *const calls[] = {"mxm", "mxv", "vxm", "spmm", "spmv", "sddmm", "masked_dot", "elementwise", "residency",
-                                    "spgemm", NULL};
+                                    "spgemm", "early_start", NULL};
 static const char *const precisions[] = {"exact", "tf32", "bf16", "fp16", NULL};
 static const char *const reorders[] = {"none", "auto", "lpa", "tca", "loa", NULL};
 static const char *const switches[] = {"0", "1", "off", "on", "no", "yes", "false", "true", NULL};
@@ -63,7 +63,7 @@ _Static_assert(sizeof(tsr_mode) == sizeof(unsigned) && sizeof(tsr_precision) == 
 static const tsr_setting settings[] = {
     {"mode", FIELD(mode), &tsr_setting_word, "auto, cpu, gpu, off", modes, 0},
     {"disable", FIELD(disabled), &tsr_setting_flags, "a list of mxm, mxv, vxm, spmm, spmv, sddmm, masked_dot, "
-     "spgemm, elementwise, residency", calls, 0},
+     "spgemm, elementwise, residency, early_start", calls, 0},
     {"min_work", FIELD(min_work), &tsr_setting_work, "auto, or a number from 0 to 1e18", NULL, 0},
     {"device", FIELD(device), &device, "0 to 255, local", NULL, 255},
     {"device_memory", FIELD(device_memory), &tsr_setting_bytes, "bytes, with suffix K, M, G or T", NULL, 0},

@@ -2,11 +2,66 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/engine/call/start.h"
 
+#include <stdatomic.h>
+#include <stdint.h>
+
 #include "src/engine/call/clock.h"
 #include "src/engine/call/host.h"
 #include "src/policy/history/start_history.h"
+#include "src/policy/price/gpu_price.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
+#include "src/runtime/past_runs.h"
+
+/* ---- as earlier runs of the command had it ---- */
+
+/* What a run gains by a GPU that runs from its beginning: one that gains so much tells the next ones, and one that was given it and gained less than
+ * it costs tells them, too. */
+#define TELLS_MS (2 * TSR_GPU_START_BESIDE_MS)
+enum { MANY_CALLS = 64 }; /* on the device: of most nothing is known but that they went there */
+
+static _Atomic int64_t gain_us; /* lost before it ran, gained since */
+static atomic_int device_calls;
+static atomic_bool early, told;
+
+static bool may_start_early(void)
+{
+    const tsr_config *config = tsr_config_get();
+    return config->mode == TSR_MODE_AUTO && !(config->disabled & TSR_DISABLE_EARLY_START) && !tsr_engine_by_reference();
+}
+
+/* A driver that the program has loaded before is the program's own: when that starts is its business. */
+static void gain(double ms)
+{
+    const int64_t more = ms > 0 ? (int64_t)(1e3 * ms) : 0, all = atomic_fetch_add_explicit(&gain_us, more, memory_order_relaxed) + more;
+    if (all >= (int64_t)(1e3 * TELLS_MS) && may_start_early() && !atomic_exchange(&told, true) && !tsr_backend_gpu_in_use())
+        tsr_past_runs_keep(true);
+}
+
+void tsr_engine_start_early(void)
+{
+    if (!may_start_early() || !tsr_backend_gpu_unasked() || tsr_backend_gpu_in_use() || !tsr_past_runs_gained())
+        return;
+    atomic_store(&told, true);
+    atomic_store(&early, true);
+    tsr_backend_gpu_start();
+}
+
+void tsr_engine_gpu_ran(const tsr_decision *d)
+{
+    atomic_fetch_add_explicit(&device_calls, 1, memory_order_relaxed);
+    if (d->forward_ms > 0 && d->predicted_ms >= 0)
+        gain(d->forward_ms - d->predicted_ms);
+}
+
+void tsr_engine_run_ends(void)
+{
+    const bool enough = atomic_load(&device_calls) >= MANY_CALLS || atomic_load(&gain_us) >= (int64_t)(1e3 * TSR_GPU_START_BESIDE_MS);
+    if (atomic_exchange(&early, false) && !enough)
+        tsr_past_runs_keep(false);
+}
+
+/* ---- as this run has it ---- */
 
 bool tsr_engine_may_start_gpu(void)
 {
@@ -16,6 +71,7 @@ bool tsr_engine_may_start_gpu(void)
 bool tsr_engine_starts_gpu(double gain_ms, double expected_calls)
 {
     const tsr_start start = tsr_start_pays(gain_ms, expected_calls, tsr_engine_run_ms());
+    gain(gain_ms);
     if (start == TSR_START_AHEAD)
         tsr_backend_gpu_start();
     return start == TSR_START_NOW || tsr_backend_gpu_asked();
@@ -23,6 +79,9 @@ bool tsr_engine_starts_gpu(double gain_ms, double expected_calls)
 
 void tsr_engine_start_gpu_for(double gain_ms)
 {
-    if (!tsr_backend_gpu_asked() && tsr_start_pays(gain_ms, 0, tsr_engine_run_ms()) != TSR_START_NOT)
+    if (tsr_backend_gpu_asked())
+        return;
+    gain(gain_ms);
+    if (tsr_start_pays(gain_ms, 0, tsr_engine_run_ms()) != TSR_START_NOT)
         tsr_backend_gpu_start();
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "src/engine/call/attempt.h"
+#include "src/engine/call/start.h"
 #include "src/graphblas/intercept/container.h"
 #include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/hooks.h"
@@ -84,6 +85,7 @@ static void start(GrB_Mode mode, const tsr_memory *user)
         (void) tsr_backend_gpu_installed(); /* looks for its file here, not in the first product */
     tsr_container_begin();
     tsr_door_set_started(true);
+    tsr_engine_start_early();
 }
 
 static bool switched_off(void)
@@ -146,6 +148,7 @@ GrB_Info tsr_state_finalize(void)
             tsr_held_clear();
             tsr_table_clear();
         }
+        tsr_engine_run_ends();
         tsr_backend_gpu_await_start();
         tsr_threads_return();
         tsr_options_end();
