@@ -16,7 +16,7 @@
 
 enum { SLOTS = 4096, MOST_BYTES = 4096 }; /* of the table, and of the arguments that count */
 
-static uint64_t key; /* 0: the command is not known */
+static uint64_t key; /* 0: there is none */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* ---- the command ---- */
@@ -50,12 +50,12 @@ static void find_key(void)
     const uint64_t file[] = {program.st_dev, program.st_ino, (uint64_t)program.st_mtim.tv_sec, (uint64_t)program.st_mtim.tv_nsec};
     uint64_t hash = mix(0xCBF29CE484222325u, file, sizeof file);
     hash = mix(hash, arguments, (size_t)length);
-    key = mix(hash, folder, strlen(folder) + 1);
+    key = mix(hash, folder, strlen(folder) + 1) | 2;
 }
 
 static off_t place(void)
 {
-    return (off_t)(key % SLOTS * sizeof key);
+    return (off_t)(key / 4 % SLOTS * sizeof key);
 }
 
 /* ---- the table ---- */
@@ -97,30 +97,32 @@ static int open_table(int flags)
     return file;
 }
 
-static bool is_kept(int file)
+/* The lowest bit of a key says whether loops stayed. */
+static tsr_past_runs read_word(int file)
 {
     uint64_t found = 0;
-    return pread(file, &found, sizeof found, place()) == sizeof found && found == key;
+    const bool ours = pread(file, &found, sizeof found, place()) == sizeof found && (found | 1) == (key | 1);
+    return !ours ? TSR_PAST_UNKNOWN : found & 1 ? TSR_PAST_STAYED : TSR_PAST_GAINED;
 }
 
-bool tsr_past_runs_gained(void)
+tsr_past_runs tsr_past_runs_known(void)
 {
     pthread_once(&once, find_key);
     const int file = key ? open_table(O_RDONLY) : -1;
-    const bool gained = file >= 0 && is_kept(file);
+    const tsr_past_runs known = file >= 0 ? read_word(file) : TSR_PAST_UNKNOWN;
     if (file >= 0)
         close(file);
-    return gained;
+    return known;
 }
 
 /* What another process writes at the same time is another command, or the same word. */
-void tsr_past_runs_keep(bool gained)
+void tsr_past_runs_keep(tsr_past_runs known)
 {
     const int error = errno;
     pthread_once(&once, find_key);
-    const int file = key ? open_table(gained ? O_RDWR | O_CREAT : O_RDWR) : -1;
-    const uint64_t word = gained ? key : 0;
-    if (file >= 0 && (gained || is_kept(file)))
+    const int file = key ? open_table(known ? O_RDWR | O_CREAT : O_RDWR) : -1;
+    const uint64_t word = known == TSR_PAST_UNKNOWN ? 0 : known == TSR_PAST_STAYED ? key | 1 : key & ~UINT64_C(1);
+    if (file >= 0 && (known || read_word(file)))
         (void)!pwrite(file, &word, sizeof word, place());
     if (file >= 0)
         close(file);

@@ -7,10 +7,17 @@
 
 #include <stdbool.h>
 
-/* This command is its program's file, its arguments and the working directory. */
-bool tsr_past_runs_gained(void);
+/* What is known of the runs of a command: each says what those before it say. */
+typedef enum tsr_past_runs {
+    TSR_PAST_UNKNOWN,
+    TSR_PAST_GAINED,
+    TSR_PAST_STAYED /* … and their loops moved to the GPU and stayed there */
+} tsr_past_runs;
 
-/* From now on they did, or did not. */
-void tsr_past_runs_keep(bool gained);
+/* Of this command: its program's file, its arguments and the working directory. */
+tsr_past_runs tsr_past_runs_known(void);
+
+/* That is what the next one finds. */
+void tsr_past_runs_keep(tsr_past_runs known);
 
 #endif

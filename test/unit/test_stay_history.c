@@ -46,6 +46,24 @@ static void go_on(loop *l, int turns, double host_ms, double device_ms, double g
         turn(l, host_ms, device_ms, gain);
 }
 
+/* Of a run like those whose loops stayed: after three intervals' products of 3 ms, which pay for the move of 8. */
+static void test_what_is_expected_to_stay_moves_sooner(void **state)
+{
+    (void)state;
+    loop l = {.key = 7}, worse = {.key = 8};
+    assert_false(tsr_stay_has_settled());
+    tsr_stay_expect();
+    while (!turn(&l, 4, .5, 3))
+        assert_true(l.calls < 100);
+    assert_in_range(l.calls, 3, 5);
+    go_on(&l, 20, 4, .5, 3);
+    assert_true(tsr_stay_has_settled() && !tsr_stay_has_returned());
+    go_on(&worse, 60, 4, 5, 3);
+    assert_int_equal(worse.moves, 1); /* what does not gain returns as ever, and so that runs to come are told */
+    assert_false(tsr_stay_on_device(worse.key));
+    assert_true(tsr_stay_has_returned());
+}
+
 /* After as many as pay for the move and the risk: 8 + 4 * 4 ms, of which each misses 3. */
 static void test_what_gains_moves_and_stays(void **state)
 {
@@ -158,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_what_gains_moves_and_stays, forget),
+        cmocka_unit_test_setup(test_what_is_expected_to_stay_moves_sooner, forget),
         cmocka_unit_test_setup(test_long_products_move_soon, forget),
         cmocka_unit_test_setup(test_without_a_gain_nothing_moves, forget),
         cmocka_unit_test_setup(test_a_loss_ends_soon_and_does_not_repeat, forget),

@@ -8,6 +8,7 @@
 #include "src/engine/call/clock.h"
 #include "src/engine/call/host.h"
 #include "src/policy/history/start_history.h"
+#include "src/policy/history/stay_history.h"
 #include "src/policy/price/gpu_price.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
@@ -22,7 +23,8 @@ enum { MANY_CALLS = 64 }; /* on the device: of most nothing is known but that th
 
 static _Atomic int64_t gain_us; /* lost before it ran, gained since */
 static atomic_int device_calls;
-static atomic_bool early, told;
+static atomic_bool early;
+static atomic_int told; /* tsr_past_runs */
 
 static bool may_start_early(void)
 {
@@ -31,18 +33,30 @@ static bool may_start_early(void)
 }
 
 /* A driver that the program has loaded before is the program's own: when that starts is its business. */
+static void tell(tsr_past_runs known)
+{
+    const int before = atomic_exchange(&told, (int)known);
+    if (before != (int)known && may_start_early() && !tsr_backend_gpu_in_use())
+        tsr_past_runs_keep(known);
+}
+
 static void gain(double ms)
 {
     const int64_t more = ms > 0 ? (int64_t)(1e3 * ms) : 0, all = atomic_fetch_add_explicit(&gain_us, more, memory_order_relaxed) + more;
-    if (all >= (int64_t)(1e3 * TELLS_MS) && may_start_early() && !atomic_exchange(&told, true) && !tsr_backend_gpu_in_use())
-        tsr_past_runs_keep(true);
+    if (all >= (int64_t)(1e3 * TELLS_MS) && atomic_load_explicit(&told, memory_order_relaxed) == TSR_PAST_UNKNOWN)
+        tell(TSR_PAST_GAINED);
 }
 
 void tsr_engine_start_early(void)
 {
-    if (!may_start_early() || !tsr_backend_gpu_unasked() || tsr_backend_gpu_in_use() || !tsr_past_runs_gained())
+    if (!may_start_early() || !tsr_backend_gpu_unasked() || tsr_backend_gpu_in_use())
         return;
-    atomic_store(&told, true);
+    const tsr_past_runs known = tsr_past_runs_known();
+    atomic_store(&told, (int)known);
+    if (known == TSR_PAST_UNKNOWN)
+        return;
+    if (known == TSR_PAST_STAYED)
+        tsr_stay_expect();
     atomic_store(&early, true);
     tsr_backend_gpu_start();
 }
@@ -52,13 +66,17 @@ void tsr_engine_gpu_ran(const tsr_decision *d)
     atomic_fetch_add_explicit(&device_calls, 1, memory_order_relaxed);
     if (d->forward_ms > 0 && d->predicted_ms >= 0)
         gain(d->forward_ms - d->predicted_ms);
+    if (atomic_load_explicit(&told, memory_order_relaxed) == TSR_PAST_GAINED && tsr_stay_has_settled() && !tsr_stay_has_returned())
+        tell(TSR_PAST_STAYED);
 }
 
 void tsr_engine_run_ends(void)
 {
     const bool enough = atomic_load(&device_calls) >= MANY_CALLS || atomic_load(&gain_us) >= (int64_t)(1e3 * TSR_GPU_START_BESIDE_MS);
     if (atomic_exchange(&early, false) && !enough)
-        tsr_past_runs_keep(false);
+        tell(TSR_PAST_UNKNOWN);
+    else if (atomic_load(&told) == TSR_PAST_STAYED && tsr_stay_has_returned())
+        tell(TSR_PAST_GAINED);
 }
 
 /* ---- as this run has it ---- */

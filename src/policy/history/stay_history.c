@@ -3,6 +3,7 @@
 #include "src/policy/history/stay_history.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 #include "src/policy/history/history.h"
 
@@ -29,6 +30,9 @@ typedef struct loop {
 
 static loop loops[256];
 static tsr_history history = TSR_HISTORY(loops);
+
+/* Of all loops. */
+static atomic_bool expected, settled, returned;
 
 /* ---- intervals ---- */
 
@@ -69,6 +73,7 @@ static void move_to_host(loop *l)
     l->on_device = false;
     l->lost_ms = 0;
     l->returns++;
+    atomic_store_explicit(&returned, true, memory_order_relaxed);
 }
 
 /* How many times the price must have been lost. */
@@ -80,6 +85,15 @@ static double patience(const loop *l)
 static double risk_ms(const loop *l)
 {
     return l->move_ms + TSR_STAY_RISK * typical(&l->host);
+}
+
+/* Enough was lost, and enough is known. */
+static bool moves(const loop *l)
+{
+    const bool sure = l->returns == 0 && atomic_load_explicit(&expected, memory_order_relaxed);
+    if (l->host.count < (sure ? TSR_STAY_EXPECTED : TSR_STAY_KNOWN))
+        return false;
+    return l->lost_ms >= (sure ? l->move_ms : patience(l) * risk_ms(l));
 }
 
 /* One product on the device and what followed it. */
@@ -94,6 +108,8 @@ static void judge(loop *l, double ms)
     const bool worse = complete(&l->device) && typical(&l->device) >= TSR_STAY_BETTER * usual;
     if (worse || l->excess_ms > risk_ms(l))
         move_to_host(l);
+    else if (complete(&l->device))
+        atomic_store_explicit(&settled, true, memory_order_relaxed);
 }
 
 /* ---- loops ---- */
@@ -136,7 +152,7 @@ void tsr_stay_lost_time(uint64_t key, double gain_ms, double move_ms)
     loop *l = tsr_history_entry(&history, key);
     l->lost_ms = fmax(l->lost_ms + gain_ms, 0);
     l->move_ms = move_ms;
-    if (!l->on_device && l->host.count >= TSR_STAY_KNOWN && l->lost_ms >= patience(l) * risk_ms(l))
+    if (!l->on_device && moves(l))
         move_to_device(l);
 }
 
@@ -187,8 +203,28 @@ double tsr_stay_take_pushed(double entries, double rows_and_columns)
     return lost;
 }
 
+/* ---- runs ---- */
+
+bool tsr_stay_has_settled(void)
+{
+    return atomic_load_explicit(&settled, memory_order_relaxed);
+}
+
+bool tsr_stay_has_returned(void)
+{
+    return atomic_load_explicit(&returned, memory_order_relaxed);
+}
+
+void tsr_stay_expect(void)
+{
+    atomic_store(&expected, true);
+}
+
 void tsr_stay_forget(void)
 {
+    atomic_store(&expected, false);
+    atomic_store(&settled, false);
+    atomic_store(&returned, false);
     tsr_history_forget(&history);
     tsr_history_forget(&searched);
 }

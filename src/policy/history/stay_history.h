@@ -16,6 +16,7 @@
 #define TSR_STAY_WINDOW 8
 /* Intervals on the host that are known before a loop moves: of a program whose products take 50 ms each eight are most of a second. */
 #define TSR_STAY_KNOWN 4
+#define TSR_STAY_EXPECTED 2 /* … where loops are expected to stay */
 #define TSR_STAY_MOVING 2
 /* What a trial may cost beside the move, in intervals on the host.  A loop that returned tries again when it has lost so many times more. */
 #define TSR_STAY_RISK 4.0
@@ -44,6 +45,13 @@ bool tsr_stay_is_searched(double entries, double rows_and_columns);
  * which says when the search moves. */
 void tsr_stay_lost_pushing(double entries, double rows_and_columns, double gain_ms);
 double tsr_stay_take_pushed(double entries, double rows_and_columns);
+
+/* Of all loops: has one stayed on the device for a window, has one returned? */
+bool tsr_stay_has_settled(void);
+bool tsr_stay_has_returned(void);
+
+/* Loops stayed, and none returned, in an earlier run of the command: they move as soon as the move is paid, before what finding out may cost is.  They may return as ever. */
+void tsr_stay_expect(void);
 
 void tsr_stay_forget(void); /* everything (tests) */
 
