@@ -120,7 +120,7 @@ def command_of(options, cell, sources=None):
     return [os.path.join(options.drivers, cell.driver.program), cell.graph.path, *(text.format(**values) for text in cell.driver.arguments)]
 
 
-def environment_of(options, cell, side, trace=None, cache='/nonexistent'):
+def environment_of(options, cell, side, trace=None, cache='/dev/null'):
     """cache: the folder in which runs tell later ones of the same command."""
     kept = {key: value for key, value in os.environ.items() if key != 'LD_PRELOAD' and not key.startswith('TESSERA_')}
     kept.update(OMP_NUM_THREADS=str(cell.threads), XDG_CACHE_HOME=cache)
@@ -130,7 +130,7 @@ def environment_of(options, cell, side, trace=None, cache='/nonexistent'):
     return kept | ({'TESSERA_TRACE': trace} if trace else {})
 
 
-def once(options, cell, side, enough, trace=None, cache='/nonexistent'):
+def once(options, cell, side, enough, trace=None, cache='/dev/null'):
     """One process, on a terminal: drivers then print each line at once, and one that has done enough is stopped."""
     terminal, its_end = pty.openpty()
     with tempfile.TemporaryFile('w+') as errors:
@@ -236,7 +236,7 @@ def in_turns(options, cell, cache):
 def measure(options, cell):
     try:
         with tempfile.TemporaryDirectory() as folder:
-            return row_of(cell, in_turns(options, cell, folder if options.again else '/nonexistent'))
+            return row_of(cell, in_turns(options, cell, folder if options.again else '/dev/null'))
     except RuntimeError as error:
         return {'graph': cell.graph.name, 'driver': cell.driver.name, 'threads': cell.threads, 'failed': str(error)}
 

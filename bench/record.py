@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 # Programs that are timed must not know of earlier runs (docs/routing.md, starting CUDA) unless a benchmark says so.
-os.environ['XDG_CACHE_HOME'] = '/nonexistent'
+os.environ['XDG_CACHE_HOME'] = '/dev/null'
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FIELDS = ('schema', 'device', 'driver', 'commit', 'command', 'date')
 
