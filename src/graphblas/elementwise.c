@@ -13,7 +13,9 @@
 #include "src/graphblas/handover/contents.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/product.h"
+#include "src/policy/history/placement_history.h"
 #include "src/policy/price/elementwise.h"
+#include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 
 /* ---- who computes ---- */
@@ -125,21 +127,27 @@ static bool allowed(void)
     return tsr_contents_allowed(TSR_DISABLE_ELEMENTWISE);
 }
 
-/* Of most calls, nothing is with a backend: a few loads say so. */
-bool tsr_ewise_concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
-{
-    const bool hit = tsr_filter_hit(A) || tsr_filter_hit(B) || tsr_filter_hit(out->C) || tsr_filter_hit(out->M) ||
-                     tsr_config_get()->mode == TSR_MODE_GPU;
-    if (hit)
-        tsr_contents_decline(out->name, "this call is not computed on the device");
-    return hit;
-}
-
 static double elements_of(GrB_Matrix C)
 {
     GrB_Index nrows, ncols;
     return tsr_real.GrB_Matrix_nrows(&nrows, C) == GrB_SUCCESS && tsr_real.GrB_Matrix_ncols(&ncols, C) == GrB_SUCCESS
                ? (double)nrows * (double)ncols : -1;
+}
+
+/* A device runs, and what the call makes may be wanted there. */
+static bool may_follow(GrB_Matrix C)
+{
+    return C && tsr_backend_gpu_asked() && tsr_contents_possible() && elements_of(C) >= TSR_PLACEMENT_LEAST;
+}
+
+/* Of most calls, nothing is with a backend: a few loads say so. */
+bool tsr_ewise_concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
+{
+    const bool hit = tsr_filter_hit(A) || tsr_filter_hit(B) || tsr_filter_hit(out->C) || tsr_filter_hit(out->M) || may_follow(out->C) ||
+                     tsr_config_get()->mode == TSR_MODE_GPU;
+    if (hit)
+        tsr_contents_decline(out->name, "this call is not computed on the device");
+    return hit;
 }
 
 /* Small calls, which are many, end at the size of C. */

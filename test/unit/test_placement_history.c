@@ -141,7 +141,7 @@ static void test_a_host_result_that_is_uploaded(void **state)
     (void)state;
     const uint64_t key = key_of(12, 13);
     int C, D;
-    tsr_placement_lost_time(&C, key);
+    tsr_placement_lost_time(&C, key, NULL, NULL);
     tsr_placement_uploaded(&D);
     assert_false(tsr_placement_stays(key));
     tsr_placement_uploaded(&C);
@@ -149,6 +149,19 @@ static void test_a_host_result_that_is_uploaded(void **state)
     tsr_placement_read(key);
     tsr_placement_uploaded(&C); /* counted already */
     assert_false(tsr_placement_stays(key));
+}
+
+/* d = a / b; d = max (d, c): what is uploaded in the end is the second result, in the place of the first. */
+static void test_a_host_result_of_host_results(void **state)
+{
+    (void)state;
+    const uint64_t divide = key_of(14, 13), largest = key_of(15, 13), other = key_of(16, 13);
+    int d, c;
+    tsr_placement_lost_time(&d, divide, NULL, NULL);
+    tsr_placement_lost_time(&c, other, NULL, NULL);
+    tsr_placement_lost_time(&d, largest, &d, &c);
+    tsr_placement_uploaded(&d);
+    assert_true(tsr_placement_stays(divide) && tsr_placement_stays(largest) && tsr_placement_stays(other));
 }
 
 static void test_what_pays_on_the_host(void **state)
@@ -197,6 +210,7 @@ int main(void)
         cmocka_unit_test_setup(test_stays, forget),
         cmocka_unit_test_setup(test_copies_that_nobody_uses, forget),
         cmocka_unit_test_setup(test_a_host_result_that_is_uploaded, forget),
+        cmocka_unit_test_setup(test_a_host_result_of_host_results, forget),
         cmocka_unit_test(test_what_pays_on_the_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -316,7 +316,7 @@ static void follow(tsr_elementwise *e)
     if (e->follows)
         e->backend = tsr_backend_gpu();
     else
-        tsr_placement_lost_time(e->given.C, e->key);
+        tsr_placement_lost_time(e->given.C, e->key, e->given.A, e->given.B);
 }
 
 static void decide(tsr_call *call)

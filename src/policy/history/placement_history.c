@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/policy/history/placement_history.h"
 
+#include <string.h>
+
 #include "src/policy/history/history.h"
 
 enum { MOST = 2, FIRST_PAUSE = 16, DOUBLINGS = 6, COPIES = 4, FEW_COPIES = 16 };
@@ -16,7 +18,8 @@ typedef struct habit {
 
 /* A result that was computed on the host. */
 typedef struct host_result {
-    uint64_t key, kind; /* its object, the key of the call */
+    uint64_t key;     /* of its object */
+    uint64_t kind[3]; /* the keys of the call, and of those that made its operands, or 0 */
 } host_result;
 
 static habit habits[1024];
@@ -75,27 +78,35 @@ static uint64_t key_of(const void *C)
     return tsr_history_key((uint64_t[]){(uintptr_t)C}, 1);
 }
 
-void tsr_placement_lost_time(const void *C, uint64_t kind)
+/* What computed it; it counts once. */
+static host_result take(const void *C)
 {
     TSR_HISTORY_LOCK(&on_host);
-    host_result *r = tsr_history_entry(&on_host, key_of(C));
-    r->kind = kind;
+    host_result *r = tsr_history_find(&on_host, key_of(C)), found = r ? *r : (host_result){0};
+    if (r)
+        memset(r->kind, 0, sizeof r->kind);
+    return found;
 }
 
-/* Of the call that computed C; it counts once. */
-static uint64_t take_kind(const void *C)
+static uint64_t kind_of(const void *operand)
+{
+    const host_result *r = operand ? tsr_history_find(&on_host, key_of(operand)) : NULL;
+    return r ? r->kind[0] : 0;
+}
+
+void tsr_placement_lost_time(const void *C, uint64_t kind, const void *A, const void *B)
 {
     TSR_HISTORY_LOCK(&on_host);
-    host_result *r = tsr_history_find(&on_host, key_of(C));
-    const uint64_t kind = r ? r->kind : 0;
-    if (r)
-        r->kind = 0;
-    return kind;
+    const uint64_t of_a = kind_of(A), of_b = kind_of(B);
+    host_result *r = tsr_history_entry(&on_host, key_of(C));
+    memcpy(r->kind, (uint64_t[]){kind, of_a, of_b}, sizeof r->kind);
 }
 
 void tsr_placement_uploaded(const void *C)
 {
-    tsr_placement_used(take_kind(C));
+    const host_result made = take(C);
+    for (int k = 0; k < 3; k++)
+        tsr_placement_used(made.kind[k]);
 }
 
 /* ---- what pulls ---- */

@@ -26,9 +26,9 @@ bool tsr_placement_stays(uint64_t key);
 /* Is a copy of a result that is downloaded worth keeping on the device?  After four that nobody used one of sixteen is. */
 bool tsr_placement_keeps(uint64_t key);
 
-/* C is computed on the host by a call of this kind, for nothing that it needs is on a device.  And: C is uploaded to one, where it would
- * better have been computed. */
-void tsr_placement_lost_time(const void *C, uint64_t kind);
+/* C is computed on the host by a call of this kind, for nothing that it needs is on a device; NULL: that may be C too, or nothing.  And: C is uploaded
+ * to one, where it would better have been computed, and what it was computed from as well. */
+void tsr_placement_lost_time(const void *C, uint64_t kind, const void *A, const void *B);
 void tsr_placement_uploaded(const void *C);
 
 /* What pulls one elementwise call. */
