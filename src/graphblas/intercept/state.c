@@ -24,6 +24,7 @@ typedef void (*free_fn)(void *);
 static void before_fork(void)
 {
     if (tsr_door_started()) {
+        tsr_backend_gpu_await_start(); /* the loader's lock would stay held in the child */
         tsr_defer_run_all();
         tsr_settle_all();
         tsr_threads_return();
