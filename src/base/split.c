@@ -12,7 +12,7 @@
 #define HUGE_PAGE ((size_t)2 << 20)
 
 static _Thread_local int team;    /* of the last parallel region of this call */
-static _Thread_local bool spared; /* it is not waited for in this call */
+static _Thread_local bool spared; /* this call has none */
 
 void tsr_team_begin(void)
 {
@@ -21,9 +21,14 @@ void tsr_team_begin(void)
     spared = false;
 }
 
-void tsr_team_spare(double more_ms)
+void tsr_team_none(void)
 {
-    spared = spared || tsr_late_team_spares(more_ms);
+    spared = true;
+}
+
+void tsr_team_spare(double more_ms, bool wins_alone)
+{
+    spared = spared || tsr_late_team_spares(more_ms, wins_alone);
 }
 
 int tsr_team(int useful)
@@ -41,10 +46,15 @@ int tsr_parts(int64_t work, int64_t least_per_part, int nthreads)
     return parts < nthreads ? (int)parts : nthreads < 1 ? 1 : nthreads;
 }
 
-int tsr_pass_threads(int64_t elements, int nthreads)
+int tsr_chunk_threads(int64_t steps, int nthreads)
 {
     enum { CHUNK = 1 << 16 }; /* GxB_CHUNK */
-    return elements < 2 * (int64_t)TSR_THREAD_WORK ? 1 : tsr_parts(elements, CHUNK, nthreads);
+    return tsr_parts(steps, CHUNK, nthreads);
+}
+
+int tsr_pass_threads(int64_t elements, int nthreads)
+{
+    return elements < 2 * (int64_t)TSR_THREAD_WORK ? 1 : tsr_chunk_threads(elements, nthreads);
 }
 
 int64_t tsr_part_begin(int64_t n, int part, int nparts)

@@ -18,11 +18,17 @@ int tsr_team(int useful);
 /* A call of the program begins: its teams are as small as its work.  SuiteSparse, whose threads are the same, makes its own as small. */
 void tsr_team_begin(void);
 
-/* Its regions have one thread from now on, if teams come late and that takes no more than so many ms longer (src/base/late_team.h). */
-void tsr_team_spare(double more_ms);
+/* Its regions have one thread from now on. */
+void tsr_team_none(void);
+
+/* The same, if teams may come late and that takes no more than so many ms longer (tsr_late_team_spares). */
+void tsr_team_spare(double more_ms, bool wins_alone);
 
 /* Fewer parts than threads when there is too little to do. */
 int tsr_parts(int64_t work, int64_t least_per_part, int nthreads);
+
+/* As many threads as SuiteSparse takes for so many steps: one for each 65,536. */
+int tsr_chunk_threads(int64_t steps, int nthreads);
 
 /* Threads of a pass over so many elements: one below TSR_THREAD_WORK for each of two, else as many as SuiteSparse takes. */
 int tsr_pass_threads(int64_t elements, int nthreads);

@@ -26,7 +26,7 @@ static int forget(void **state)
 static void wait_for(int64_t computed_ns, int64_t waited_ns)
 {
     tsr_late_team_begin();
-    (void)tsr_late_team_spares(1e9);
+    (void)tsr_late_team_spares(1e9, false);
     tsr_late_team_waited(computed_ns, waited_ns);
     tsr_late_team_begin();
 }
@@ -36,7 +36,7 @@ static int spared(double more_ms, int calls)
 {
     int count = 0;
     for (int k = 0; k < calls; k++)
-        count += tsr_late_team_spares(more_ms);
+        count += tsr_late_team_spares(more_ms, false);
     return count;
 }
 
@@ -116,6 +116,39 @@ static void test_a_machine_that_stood_still(void **state)
     assert_in_range(spared(1, 1000), 50, 200);
 }
 
+static void test_untried_teams_wait(void **state)
+{
+    (void)state;
+    assert_false(tsr_late_team_spares(.5, false));
+    assert_false(tsr_late_team_spares(100, true));
+    for (int k = 0; k < 10; k++)
+        assert_true(tsr_late_team_spares(.5, true));
+    assert_false(tsr_late_team_spares(.5, true));
+}
+
+static void test_a_team_in_time_is_no_longer_untried(void **state)
+{
+    (void)state;
+    wait_for(100 * MICROSECOND, 15 * MILLISECOND);
+    assert_true(tsr_late_team_spares(.5, true));
+    wait_for(100 * MICROSECOND, 0);
+    assert_false(tsr_late_team_spares(.5, true));
+}
+
+static void test_calls_count_by_what_they_took(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 40; k++) {
+        assert_true(tsr_late_team_spares(.5, true));
+        tsr_late_team_took(.4);
+    }
+    assert_true(tsr_late_team_spares(.5, true));
+    tsr_late_team_took(-10);
+    tsr_late_team_took(10); /* once a call */
+    assert_true(tsr_late_team_spares(.5, true));
+    assert_false(tsr_late_team_spares(.01, true));
+}
+
 /* A region with two threads whose second one sleeps for so long; how many it had. */
 static int run_region(long ns)
 {
@@ -136,13 +169,13 @@ static void test_waiting_is_observed(void **state)
     (void)state;
     for (int k = 0; k < 2; k++) {
         tsr_team_begin();
-        tsr_team_spare(1e9);
+        tsr_team_spare(1e9, false);
         assert_int_equal(run_region(20 * MILLISECOND), 2);
     }
     tsr_team_begin();
-    if (!tsr_late_team_spares(.1)) /* a compiler that does not call libgomp */
+    if (!tsr_late_team_spares(.1, false)) /* a compiler that does not call libgomp */
         skip();
-    tsr_team_spare(.1);
+    tsr_team_spare(.1, false);
     assert_int_equal(run_region(0), 1);
     tsr_team_begin();
     assert_int_equal(run_region(0), 2);
@@ -155,7 +188,9 @@ int main(void)
         cmocka_unit_test_setup(test_once_is_an_accident, forget),        cmocka_unit_test_setup(test_a_team_in_time_ends_it, forget),
         cmocka_unit_test_setup(test_others_do_not_count, forget),        cmocka_unit_test_setup(test_a_short_wait_spares_little, forget),
         cmocka_unit_test_setup(test_a_long_call_is_not_spared, forget), cmocka_unit_test_setup(test_a_machine_that_stood_still, forget),
-        cmocka_unit_test_setup(test_waiting_is_observed, forget),
+        cmocka_unit_test_setup(test_waiting_is_observed, forget),        cmocka_unit_test_setup(test_untried_teams_wait, forget),
+        cmocka_unit_test_setup(test_a_team_in_time_is_no_longer_untried, forget),
+        cmocka_unit_test_setup(test_calls_count_by_what_they_took, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

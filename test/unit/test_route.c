@@ -653,9 +653,26 @@ static void test_sparse_products(void **state)
     assert_true(tsr_sparse_product_gpu_ms(&f) < 0.5 * tsr_sparse_product_cpu_ms(&f));
 }
 
+/* Of a sparse matrix by row entries are counted, of one by column products; into a full C, what both operands hold. */
+static void test_threads_of_suitesparse(void **state)
+{
+    (void)state;
+    tsr_features f = {.op = TSR_OP_SPMM, .m = 1024, .n = 16, .k = 1024, .a_nnz = 20000, .b_nnz = 120000, .nthreads = 4};
+    assert_int_equal(tsr_suitesparse_threads(&f), 1);
+    f.accum_full = true;
+    assert_int_equal(tsr_suitesparse_threads(&f), 2);
+    f.accum_full = false;
+    f.a_by_col = true;
+    assert_int_equal(tsr_suitesparse_threads(&f), 4);
+    f.a_by_col = false;
+    f.a_nnz = 200000;
+    assert_int_equal(tsr_suitesparse_threads(&f), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_threads_of_suitesparse),
         cmocka_unit_test(test_more_work_takes_longer), cmocka_unit_test(test_predictions_are_positive_and_finite),
         cmocka_unit_test(test_gathers_beyond_the_caches), cmocka_unit_test(test_settled_loops), cmocka_unit_test(test_full_matrices),
         cmocka_unit_test(test_a_cast_is_not_free),     cmocka_unit_test(test_ski_rental_is_two_competitive),

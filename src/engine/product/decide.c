@@ -75,7 +75,7 @@ int tsr_engine_useful_threads(const tsr_product *p)
 {
     tsr_features f;
     tsr_features_of(&f, p);
-    double useful = tsr_work_of(&f) / 65536.0;
+    double useful = tsr_work_of(&f) / TSR_STEPS_OF_THREAD;
     return useful < 1 ? 1 : useful < p->nthreads ? (int)useful : p->nthreads;
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "src/base/late_team.h"
 #include "src/base/split.h"
 #include "src/engine/call/attempt.h"
 #include "src/engine/call/clock.h"
@@ -11,8 +12,12 @@
 #include "src/engine/call/report.h"
 #include "src/engine/product/decide.h"
 #include "src/engine/product/operands.h"
+#include "src/policy/price/route.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/trace.h"
+
+/* Predicted, by one thread.  Waking a team that sleeps takes 30 to 60 us, starting one 50 to 120. */
+#define TEAM_LEAST_MS .1
 
 static const char *kernel_used(const tsr_call *call, const tsr_decision *d, const tsr_result *result)
 {
@@ -75,10 +80,31 @@ tsr_status tsr_engine_execute_surely(const tsr_call *call, const tsr_decision *d
     return status == TSR_OK ? status : execute_with(tsr_ref_execute, &alone, &plain, result);
 }
 
-/* Predicted: what one thread takes longer than all of them. */
-static double more_by_one_ms(const tsr_call *call, const tsr_decision *d)
+/* Predicted to take so long, by one thread; of SuiteSparse by as many as it has. */
+static bool wins_alone(const tsr_call *call, const tsr_decision *d, double alone_ms)
 {
-    return d->predicted_ms * (call->product.nthreads - 1);
+    tsr_features f;
+    tsr_features_of(&f, &call->product);
+    f.accum_full = call->add_c;
+    return alone_ms < TSR_ROUTE_MARGIN * d->forward_ms * f.nthreads / tsr_suitesparse_threads(&f);
+}
+
+/* What one thread takes longer than all that are allowed, of what it takes. */
+static double more_of(const tsr_call *call, double alone_ms)
+{
+    return alone_ms - alone_ms / call->product.nthreads;
+}
+
+/* One thread where a team gains no more than it costs, or may come late. */
+static void choose_team(const tsr_call *call, const tsr_decision *d)
+{
+    const double alone_ms = d->predicted_ms * call->product.nthreads;
+    if (call->product.nthreads == 1 || d->predicted_ms <= 0)
+        return;
+    if (alone_ms < TEAM_LEAST_MS)
+        tsr_team_none();
+    else
+        tsr_team_spare(more_of(call, alone_ms), wins_alone(call, d, alone_ms));
 }
 
 tsr_status tsr_engine_execute(const tsr_call *call, const tsr_decision *d, tsr_result *result)
@@ -87,8 +113,8 @@ tsr_status tsr_engine_execute(const tsr_call *call, const tsr_decision *d, tsr_r
     tsr_decision used = *d;
     execute_fn first = tsr_engine_by_reference() ? tsr_ref_execute : d->backend->execute;
     const bool device = d->backend != tsr_backend_cpu();
-    if (!device && d->predicted_ms > 0 && call->product.nthreads > 1)
-        tsr_team_spare(more_by_one_ms(call, d));
+    if (!device)
+        choose_team(call, d);
     tsr_status status = device ? TSR_ATTEMPT(execute_with(first, call, d, result)) : execute_with(first, call, d, result);
     if (status != TSR_OK && device && !tsr_reads_device(call) && !result->compressed) {
         used = on_cpu(d, status);
@@ -96,7 +122,10 @@ tsr_status tsr_engine_execute(const tsr_call *call, const tsr_decision *d, tsr_r
         result->bytes_moved = 0;
         status = execute_with(used.backend->execute, call, &used, result);
     }
-    if (status == TSR_OK)
-        report(call, &used, result, tsr_engine_clock_ms() - start);
+    if (status == TSR_OK) {
+        const double took = tsr_engine_clock_ms() - start;
+        tsr_late_team_took(more_of(call, d->predicted_ms * call->product.nthreads - took));
+        report(call, &used, result, took);
+    }
     return status;
 }

@@ -60,6 +60,20 @@ double tsr_work_of(const tsr_features *f)
     }
 }
 
+/* Of what SuiteSparse shares out: a sparse A by row is scanned entry by entry, however many columns each meets; into a full C, and B as well. */
+static double shared_work(const tsr_features *f)
+{
+    if (f->op != TSR_OP_SPMM || f->a_full || f->a_by_col)
+        return tsr_work_of(f);
+    return f->accum_full ? f->a_nnz + f->b_nnz : f->a_nnz;
+}
+
+int tsr_suitesparse_threads(const tsr_features *f)
+{
+    const double useful = shared_work(f) / TSR_STEPS_OF_THREAD;
+    return useful < 2 ? 1 : useful < f->nthreads ? (int)useful : f->nthreads;
+}
+
 bool tsr_worth_building(double build_ms, double regret_ms, double gain_per_call_ms, double expected_calls)
 {
     if (expected_calls > 0)
