@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { VERTICES = 1 << 16, EDGES = 16 * VERTICES, SOURCES = 4, ROUNDS = 8 };
+enum { FEW = 1024, FEW_EDGES = 20, FEATURES = 16, LAYERS = 3 };
 
 #define OK(call)                                                                          \
     do {                                                                                  \
@@ -106,10 +107,60 @@ static void paths(GrB_Matrix G, GrB_Index source)
     OK(GrB_Vector_free(&next));
 }
 
+/* A graph of so few edges that SuiteSparse has one thread for it, however many columns they meet. */
+static GrB_Matrix small_graph(void)
+{
+    GrB_Matrix A;
+    OK(GrB_Matrix_new(&A, GrB_FP32, FEW, FEW));
+    for (GrB_Index i = 0; i < FEW; i++)
+        for (GrB_Index k = 0; k < FEW_EDGES; k++)
+            OK(GrB_Matrix_setElement_FP32(A, (float)(1 + (i ^ k) % 7), i, (i * k + k * k + 1) % FEW));
+    OK(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    return A;
+}
+
+/* X = A X, layer by layer. */
+static void layers(GrB_Matrix G, GrB_Index source)
+{
+    (void)G;
+    GrB_Matrix A = small_graph(), X;
+    float sum;
+    OK(GrB_Matrix_new(&X, GrB_FP32, FEW, FEATURES));
+    OK(GrB_Matrix_assign_FP32(X, NULL, NULL, .5F, GrB_ALL, FEW, GrB_ALL, FEATURES, NULL));
+    OK(GrB_Matrix_setElement_FP32(X, 1, source, source));
+    for (int layer = 0; layer < LAYERS; layer++)
+        OK(GrB_mxm(X, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP32, A, X, NULL));
+    OK(GrB_Matrix_reduce_FP32(&sum, NULL, GrB_PLUS_MONOID_FP32, X, NULL));
+    digest += (double)sum;
+    OK(GrB_Matrix_free(&A));
+    OK(GrB_Matrix_free(&X));
+}
+
+/* W<!seen> = W A', a pull of a few vectors that are bitmaps. */
+static void pulls(GrB_Matrix G, GrB_Index source)
+{
+    (void)G;
+    GrB_Matrix A = small_graph(), W, seen;
+    float sum;
+    OK(GrB_Matrix_new(&W, GrB_FP32, SOURCES, FEW));
+    OK(GrB_Matrix_new(&seen, GrB_FP32, SOURCES, FEW));
+    for (GrB_Index k = 0; k < SOURCES * FEW; k++)
+        OK(GrB_Matrix_setElement_FP32(k % 3 ? W : seen, (float)(k % 5), k % SOURCES, k / SOURCES));
+    OK(GxB_Matrix_Option_set(W, GxB_SPARSITY_CONTROL, GxB_BITMAP));
+    OK(GxB_Matrix_Option_set(seen, GxB_SPARSITY_CONTROL, GxB_BITMAP));
+    OK(GrB_Matrix_setElement_FP32(W, 2, source, source));
+    OK(GrB_mxm(W, seen, NULL, GxB_PLUS_FIRST_FP32, W, A, GrB_DESC_RSCT1));
+    OK(GrB_Matrix_reduce_FP32(&sum, NULL, GrB_PLUS_MONOID_FP32, W, NULL));
+    digest += (double)sum;
+    OK(GrB_Matrix_free(&A));
+    OK(GrB_Matrix_free(&W));
+    OK(GrB_Matrix_free(&seen));
+}
+
 static const struct {
     const char *name;
     void (*run)(GrB_Matrix G, GrB_Index source);
-} cases[] = {{"search", search}, {"paths", paths}};
+} cases[] = {{"search", search}, {"paths", paths}, {"layers", layers}, {"pulls", pulls}};
 
 int main(int argc, char **argv)
 {

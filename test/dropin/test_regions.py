@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 
-CASES = {'search': 0, 'paths': 1}  # and how many regions there are at least, plain: that they are counted
+CASES = {'search': 0, 'paths': 1, 'layers': 0, 'pulls': 0}  # and how many regions there are at least, plain: that they are counted
 
 
 def run(program, library, case):

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/sparse/open.h"
 #include "kernels/cpu/common/chunks.h"
+#include "src/base/split.h"
 #include "kernels/cpu/sparse/gate.h"
 
 #include <string.h>
@@ -48,7 +49,7 @@ static void open_range(void *context, int64_t first, int64_t last)
 void tsr_open_places(uint8_t *open, const tsr_push *p, int64_t n)
 {
     opening o = {open, p, tsr_is_listed(p)};
-    tsr_for_ranges(n, RANGE, p->nthreads, open_range, &o);
+    tsr_for_ranges(n, RANGE, tsr_pass_threads(n * p->u.nvec, p->nthreads), open_range, &o);
     for (int64_t r = 0; r < p->u.nvec && o.listed; r++)
         open_listed(open, p, r);
 }

@@ -121,11 +121,12 @@ int64_t tsr_cpu_pull(const tsr_push *p, int8_t *b, void *x)
         return -1;
     const monoid m = find_monoid(&p->semiring);
     const int64_t n = p->a.nvec;
+    const int nthreads = tsr_chunk_threads(p->a.nvals, p->nthreads);
     int64_t total = 0;
-    (void)tsr_team(p->nthreads); /* of the rows, and what comes before is dealt to as many */
+    (void)tsr_team(nthreads); /* of the rows, and what comes before is dealt to as many */
     tsr_open_places(w.open, p, n);
-    tsr_for_ranges(p->u.vlen, RANGE, p->nthreads, lay_range, &w);
-#pragma omp parallel for num_threads(tsr_team(p->nthreads)) schedule(dynamic, 1) reduction(+ : total) if (p->nthreads > 1)
+    tsr_for_ranges(p->u.vlen, RANGE, nthreads, lay_range, &w);
+#pragma omp parallel for num_threads(tsr_team(nthreads)) schedule(dynamic, 1) reduction(+ : total) if (nthreads > 1)
     for (int64_t first = 0; first < n; first += ROWS)
         total += m.pull(&w, first, first + ROWS < n ? first + ROWS : n);
     return total;

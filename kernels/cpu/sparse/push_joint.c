@@ -8,6 +8,7 @@
 #include "kernels/cpu/sparse/joint.h"
 #include "kernels/cpu/sparse/lane.h"
 #include "kernels/cpu/sparse/open.h"
+#include "src/base/split.h"
 #include "src/base/types.h"
 
 enum {
@@ -43,10 +44,16 @@ static bool multiplies(const tsr_push_semiring *s)
            (type == TSR_FP32 || type == TSR_FP64 || type == TSR_UINT32 || type == TSR_UINT64);
 }
 
+/* For less work SuiteSparse has one as well. */
+static int threads_of(const tsr_push *p, int64_t work)
+{
+    return work < TSR_THREAD_WORK ? 1 : p->nthreads < TSR_FEW ? p->nthreads : TSR_FEW;
+}
+
 static bool sums_jointly(const tsr_push *p, int64_t work)
 {
     const int64_t places = p->u.vlen + p->a.vlen;
-    const bool many_threads = p->nthreads > p->u.nvec, alone = p->u.nvec > 1 && p->mask;
+    const bool many_threads = threads_of(p, work) > p->u.nvec, alone = p->u.nvec > 1 && p->mask;
     return !p->pattern && p->u.nvec <= MOST && (many_threads || alone) && multiplies(&p->semiring) && p->u.vlen <= INT32_MAX &&
            work / (many_threads ? WORK_OF_THREADS : WORK_OF_PLACE) >= places;
 }
@@ -346,7 +353,7 @@ tsr_status tsr_push_joint(const tsr_push *p, int64_t work, tsr_few *result)
     tsr_dealt parts[TSR_FEW];
     joint_push h = {.w = {.p = p, .type = sums_of(p->semiring.type), .lanes = p->u.nvec == 1 ? 1 : p->u.nvec <= 4 ? 4 : MOST,
                           .with_a = tsr_push_reads_a(&p->semiring) && !p->a.iso},
-                    .nthreads = p->nthreads < TSR_FEW ? p->nthreads : TSR_FEW, .parts = parts, .result = result};
+                    .nthreads = threads_of(p, work), .parts = parts, .result = result};
     set_buckets(&h);
     set_parts(&h, work);
     if (!reserve(&h))
