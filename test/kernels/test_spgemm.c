@@ -223,8 +223,8 @@ static void memory_fails(void **state)
     assert_true(memory_failures(attempt, &s) >= 10);
 }
 
-/* Columns far apart go to a table, then to notes of all columns, near ones to a window: each has scratch of its own. */
-enum { ROWS = 24, LENGTH = 120, TABLE = 5000000, NOTES = 400000, WINDOW = 3000 };
+/* Columns far apart go to a table, then to notes of all columns, near ones to a window: each has scratch of its own.  Those of a wide one have groups. */
+enum { ROWS = 24, LENGTH = 120, TABLE = 5000000, NOTES = 400000, WIDE = 150000, WINDOW = 3000, MOST = ROWS * ROWS * LENGTH };
 
 typedef struct large {
     int64_t a_p[ROWS + 1], b_p[ROWS + 1];
@@ -265,8 +265,8 @@ static void large_memory_fails(void **state)
 {
     (void)state;
     static large l;
-    const int64_t widths[] = {TABLE, NOTES, WINDOW};
-    for (int k = 0; k < 3; k++) {
+    const int64_t widths[] = {TABLE, NOTES, WIDE, WINDOW};
+    for (int k = 0; k < 4; k++) {
         make_large(&l, widths[k]);
         assert_true(memory_failures(attempt, &l.product) >= 8);
         l.product.masked = l.product.mask_complement = l.product.narrow = true;
@@ -277,6 +277,42 @@ static void large_memory_fails(void **state)
     l.product.mask = (tsr_view){.format = TSR_BITMAP, .type = TSR_BOOL, .iso = true, .nrows = ROWS, .ncols = WINDOW, .nvec = ROWS, .vlen = WINDOW,
                                 .ld = WINDOW, .b = l.mask, .x = l.mask};
     assert_true(memory_failures(attempt, &l.product) >= 8);
+}
+
+typedef struct entries {
+    int64_t p[ROWS + 1], i[MOST];
+    double x[MOST];
+} entries;
+
+static void assert_like_oracle(const tsr_spgemm *s)
+{
+    static entries got, want;
+    const tsr_spgemm_c c = {.p = got.p, .i = got.i, .x = got.x, .index_size = 8}, oracle = {.p = want.p, .i = want.i, .x = want.x, .index_size = 8};
+    tsr_spgemm_work *work;
+    tsr_spgemm_size size, expected;
+    assert_int_equal(tsr_cpu_spgemm_count(&work, s, NULL, &size), TSR_OK);
+    assert_int_equal(tsr_cpu_spgemm_fill(work, &c), TSR_OK);
+    tsr_cpu_spgemm_free(work);
+    assert_int_equal(tsr_ref_spgemm_count(s, &expected, want.p), TSR_OK);
+    assert_int_equal(tsr_ref_spgemm_fill(s, &oracle), TSR_OK);
+    assert_true(size.nvals == expected.nvals);
+    assert_memory_equal(got.p, want.p, sizeof want.p);
+    assert_memory_equal(got.i, want.i, (size_t)size.nvals * sizeof *want.i);
+    assert_memory_equal(got.x, want.x, (size_t)size.nvals * sizeof *want.x);
+}
+
+static void all_widths_agree(void **state)
+{
+    (void)state;
+    static large l;
+    const int64_t widths[] = {TABLE, NOTES, WIDE, WIDE / 10, WINDOW, LENGTH};
+    for (int k = 0; k < 6; k++) {
+        make_large(&l, widths[k]);
+        assert_like_oracle(&l.product);
+        l.product.masked = l.product.mask_complement = true;
+        l.product.mask = l.product.b;
+        assert_like_oracle(&l.product);
+    }
 }
 
 /* ---- several threads ---- */
@@ -423,7 +459,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_orientation), cmocka_unit_test(by_column),          cmocka_unit_test(under_masks),
         cmocka_unit_test(positions),         cmocka_unit_test(any_is_one_of_them),
-        cmocka_unit_test(memory_fails),      cmocka_unit_test(large_memory_fails), cmocka_unit_test(memory_for_values_fails),
+        cmocka_unit_test(memory_fails),      cmocka_unit_test(all_widths_agree),    cmocka_unit_test(large_memory_fails), cmocka_unit_test(memory_for_values_fails),
         cmocka_unit_test(threads_agree),     cmocka_unit_test(pages_come_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

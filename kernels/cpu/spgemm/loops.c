@@ -187,15 +187,50 @@ INLINE uint64_t take_marks(uint8_t *mark)
     return set;
 }
 
-/* BODY for every marked column: q its place in the window. */
-#define EACH_MARKED(BODY) \
-    for (int64_t first = 0; first < t->span; first += 64) { \
-        uint64_t set = take_marks(t->mark + first); \
-        for (; set; set &= set - 1) { \
-            const int64_t q = first + LOW_BITS(set); \
-            BODY \
-        } \
+/* Is one of TSR_SG_MARKS set? */
+INLINE bool has_marks(const uint8_t *mark)
+{
+#if defined(__SSE2__)
+    __m128i any = _mm_setzero_si128();
+    for (int part = 0; part < TSR_SG_MARKS / 16; part++)
+        any = _mm_or_si128(any, _mm_loadu_si128((const __m128i *)(const void *)(mark + 16 * part)));
+    return _mm_movemask_epi8(_mm_cmpgt_epi8(any, _mm_setzero_si128())) != 0;
+#else
+    uint8_t any = 0;
+    for (int part = 0; part < TSR_SG_MARKS; part++)
+        any |= mark[part];
+    return any;
+#endif
+}
+
+/* BODY for every marked column of the 64 from `first` on: q its place in the window. */
+#define EACH_OF_64(first, BODY) \
+    for (uint64_t set = take_marks(t->mark + (first)); set; set &= set - 1) { \
+        const int64_t q = (first) + LOW_BITS(set); \
+        BODY \
     }
+
+/* All marks are looked at … */
+#define BEGIN_window
+#define MARK_window(q) mark[q] = 1;
+#define EACH_MARKED_window(BODY) \
+    for (int64_t part = 0; part < t->span; part += TSR_SG_MARKS) { \
+        const int64_t end = has_marks(t->mark + part) ? part + TSR_SG_MARKS : part; \
+        for (int64_t first = part; first < end; first += 64) \
+            EACH_OF_64(first, BODY) \
+    }
+
+/* … or those of groups of 64 that are marked themselves. */
+#define BEGIN_wide uint8_t *const group = t->group;
+#define MARK_wide(q) \
+    mark[q] = 1; \
+    group[(uint64_t)(q) / 64] = 1;
+#define EACH_MARKED_wide(BODY) \
+    for (int64_t part = 0; part < t->span; part += 64 * 64) \
+        for (uint64_t groups = take_marks(t->group + part / 64); groups; groups &= groups - 1) { \
+            const int64_t first = part + 64 * LOW_BITS(groups); \
+            EACH_OF_64(first, BODY) \
+        }
 
 /* BODY for every column that the mask hides: q its place in the window. */
 #define EACH_HIDDEN(BODY) \
@@ -229,25 +264,30 @@ INLINE uint64_t take_marks(uint8_t *mark)
         OUTPUT_END \
     }
 
-#define ROWS(type, add, mul, index) \
-    NOTED_ROW(dense, type, add, mul, index) \
-    NOTED_ROW(hash, type, add, mul, index) \
-    static void TSR_PASTE5(window, add, mul, type, index)(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e, int64_t hi) \
+#define WINDOW_ROW(marks, type, add, mul, index) \
+    static void TSR_PASTE5(marks, add, mul, type, index)(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e, int64_t hi) \
     { \
         (void)row; \
         tsr_c_##type *const value = t->window; \
         uint8_t *const mark = t->mark; \
+        BEGIN_##marks \
         const int64_t lo = t->lo; \
         EACH_PRODUCT(type, mul, index, \
             value[j - lo] = JOIN_##add(type, value[j - lo], mark[j - lo], term); \
-            mark[j - lo] = 1;) \
+            MARK_##marks(j - lo)) \
         EACH_HIDDEN(mark[q] = 0; value[q] = START_##add(type);) \
         int64_t *ci = t->i + t->used; \
         tsr_c_##type *cx = (tsr_c_##type *)t->x + t->used; \
         int64_t count = 0; \
-        EACH_MARKED(ci[count] = lo + q; cx[count++] = value[q]; value[q] = START_##add(type);) \
+        EACH_MARKED_##marks(ci[count] = lo + q; cx[count++] = value[q]; value[q] = START_##add(type);) \
         t->used += count; \
-    } \
+    }
+
+#define ROWS(type, add, mul, index) \
+    NOTED_ROW(dense, type, add, mul, index) \
+    NOTED_ROW(hash, type, add, mul, index) \
+    WINDOW_ROW(window, type, add, mul, index) \
+    WINDOW_ROW(wide, type, add, mul, index) \
     static void TSR_PASTE5(known, add, mul, type, index)(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e, int64_t hi) \
     { \
         (void)row; \
@@ -270,21 +310,26 @@ INLINE uint64_t take_marks(uint8_t *mark)
         OUTPUT_END \
     }
 
-#define PATTERN_ROWS(index) \
-    NOTED_PATTERN(dense, index) \
-    NOTED_PATTERN(hash, index) \
-    static void TSR_PASTE(window_pattern, index)(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e, int64_t hi) \
+#define WINDOW_PATTERN(marks, index) \
+    static void TSR_PASTE(marks##_pattern, index)(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e, int64_t hi) \
     { \
         (void)row; \
         uint8_t *const mark = t->mark; \
+        BEGIN_##marks \
         const int64_t lo = t->lo; \
-        EACH_INDEX(index, mark[j - lo] = 1;) \
+        EACH_INDEX(index, MARK_##marks(j - lo)) \
         EACH_HIDDEN(mark[q] = 0;) \
         int64_t *ci = t->i + t->used; \
         int64_t count = 0; \
-        EACH_MARKED(ci[count++] = lo + q;) \
+        EACH_MARKED_##marks(ci[count++] = lo + q;) \
         t->used += count; \
-    } \
+    }
+
+#define PATTERN_ROWS(index) \
+    NOTED_PATTERN(dense, index) \
+    NOTED_PATTERN(hash, index) \
+    WINDOW_PATTERN(window, index) \
+    WINDOW_PATTERN(wide, index) \
     static void TSR_PASTE(masked_pattern, index)(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e, int64_t hi) \
     { \
         (void)row; \
@@ -359,8 +404,8 @@ FOR_COMPLEX(STARTS)
 
 #define SET(type, add, mul, index) \
     *loops = (tsr_sg_loops){TSR_PASTE5(dense, add, mul, type, index), TSR_PASTE5(hash, add, mul, type, index), \
-                            TSR_PASTE5(window, add, mul, type, index), TSR_PASTE5(masked, add, mul, type, index), \
-                            TSR_PASTE5(known, add, mul, type, index), copy, \
+                            TSR_PASTE5(window, add, mul, type, index), TSR_PASTE5(wide, add, mul, type, index), \
+                            TSR_PASTE5(masked, add, mul, type, index), TSR_PASTE5(known, add, mul, type, index), copy, \
                             TSR_PASTE3(start, add, type)}
 #define NUMBER(type, add, mul) (((type) * TSR_ADD_COUNT + (add)) * (TSR_MUL_COUNT + 1) + (mul))
 #define CASE(TYPE, type, ADD, add, MUL, mul) \
@@ -393,8 +438,10 @@ static tsr_type type_for(tsr_type type, tsr_add add)
 static tsr_sg_loops of_pattern(const tsr_sg_job *job)
 {
     if (job->b_wide)
-        return (tsr_sg_loops){dense_pattern_int64_t, hash_pattern_int64_t, window_pattern_int64_t, masked_pattern_int64_t, NULL, copy, NULL};
-    return (tsr_sg_loops){dense_pattern_uint32_t, hash_pattern_uint32_t, window_pattern_uint32_t, masked_pattern_uint32_t, NULL, copy, NULL};
+        return (tsr_sg_loops){dense_pattern_int64_t, hash_pattern_int64_t, window_pattern_int64_t, wide_pattern_int64_t,
+                              masked_pattern_int64_t, NULL, copy, NULL};
+    return (tsr_sg_loops){dense_pattern_uint32_t, hash_pattern_uint32_t, window_pattern_uint32_t, wide_pattern_uint32_t,
+                          masked_pattern_uint32_t, NULL, copy, NULL};
 }
 
 bool tsr_sg_find_loops(tsr_sg_loops *loops, const tsr_sg_job *job)

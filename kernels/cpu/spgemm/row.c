@@ -9,8 +9,12 @@
 
 enum {
     WINDOW_MOST = 1 << 18,  /* columns */
-    WINDOW_SHARE = 32,      /* of them for each product */
+    NEAR_SHARE = 16,        /* of them for each product: to look at all takes less time than to mark groups */
+    WINDOW_SHARE = 32,      /* … where a row can be sorted by rank */
+    WIDE_SHARE = 512,       /* … where it would be sorted by bits or digits */
     WINDOW_FROM = 32,       /* products */
+    WIDE_FROM = 64,
+    MOST_UNASKED = 31,      /* rows */
     DENSE_MOST = 1 << 22    /* columns of which notes are kept in an array */
 };
 
@@ -47,12 +51,13 @@ static bool have_window(tsr_sg_thread *t, const tsr_spgemm_work *w)
 {
     if (t->window_room >= t->span)
         return true;
-    const int64_t room = (t->span < WINDOW_MOST / 4 ? t->span * 4 : t->span) + 64;
+    const int64_t wanted = t->span < WINDOW_MOST / 4 ? t->span * 4 : t->span, room = wanted / TSR_SG_MARKS * TSR_SG_MARKS + 2 * TSR_SG_MARKS;
     free(t->window);
     free(t->mark);
     t->window = w->job.valued ? malloc((size_t)room * w->job.size) : NULL;
-    t->mark = calloc((size_t)room, 1);
-    t->window_room = t->mark && (t->window || !w->job.valued) ? room - 64 : 0;
+    t->mark = calloc((size_t)(room + room / 64 + TSR_SG_MARKS), 1);
+    t->group = t->mark ? t->mark + room : NULL;
+    t->window_room = t->mark && (t->window || !w->job.valued) ? room - TSR_SG_MARKS : 0;
     if (t->window_room && w->job.valued)
         w->loops.start(t->window, room);
     return t->window_room;
@@ -79,15 +84,35 @@ static void find_span(tsr_sg_thread *t, const tsr_sg_job *job, int64_t e, int64_
     t->span = most - least + 1;
 }
 
+/* Rows beside one another are alike: after one that was too wide one is not asked, then three and so on. */
+static bool is_asked(tsr_sg_thread *t)
+{
+    if (t->unasked == 0)
+        return true;
+    t->unasked--;
+    return false;
+}
+
+static void set_unasked(tsr_sg_thread *t, bool pays)
+{
+    const int more = 2 * t->wide_rows + 1;
+    t->unasked = t->wide_rows = pays ? 0 : more < MOST_UNASKED ? more : MOST_UNASKED;
+}
+
 static bool window_pays(tsr_sg_thread *t, const tsr_sg_job *job, int64_t products, int64_t e, int64_t hi)
 {
-    if (products < WINDOW_FROM)
+    const int64_t widest = (products < WIDE_FROM ? WINDOW_SHARE : WIDE_SHARE) * products;
+    const bool surely = job->n <= widest;
+    if (products < WINDOW_FROM || (!surely && !is_asked(t)))
         return false;
     t->lo = 0;
     t->span = job->n;
     if (job->b_sorted)
         find_span(t, job, e, hi);
-    return t->span <= WINDOW_MOST && t->span <= WINDOW_SHARE * products;
+    const bool pays = t->span <= WINDOW_MOST && t->span <= widest;
+    if (!surely)
+        set_unasked(t, pays);
+    return pays;
 }
 
 bool tsr_sg_dense_pays(int64_t columns, int64_t products, int nthreads)
@@ -124,11 +149,16 @@ static int64_t most_of(const tsr_spgemm_work *w, int64_t v)
     return products < w->job.n ? products : w->job.n;
 }
 
+static tsr_sg_row window_of(const tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v)
+{
+    return t->span <= NEAR_SHARE * products_of(w, v) ? w->loops.window : w->loops.wide;
+}
+
 static bool compute(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, way how)
 {
     const tsr_sg_job *job = &w->job;
     const tsr_sg_loops *loops = &w->loops;
-    const tsr_sg_row row[] = {[DENSE] = loops->dense, [HASH] = loops->hash, [WINDOW] = loops->window, [COPY] = loops->copy};
+    const tsr_sg_row row[] = {[DENSE] = loops->dense, [HASH] = loops->hash, [WINDOW] = window_of(t, w, v), [COPY] = loops->copy};
     const bool ready = how == DENSE    ? have_places(t, job)
                        : how == HASH   ? have_table(t, most_of(w, v))
                        : how == WINDOW ? have_window(t, w)

@@ -6,6 +6,7 @@
  *     hash     a table of at least twice the row's products, cleared before the row
  *     window   values and marks over the columns the row can reach; gathered in order afterwards, so the row comes sorted.  What a
  *              complemented mask hides is taken out before
+ *     wide     the same over many columns for each product: groups of 64 have marks of their own
  *     copy     one entry of A: the row is a row of B
  *     known    the indices are known: values over all columns, then those of the row
  * The first three take no branch that depends on what is found.
@@ -17,6 +18,7 @@
 #include "kernels/spgemm.h"
 #include "src/base/types.h"
 
+#define TSR_SG_MARKS 256 /* columns of a window that are looked at in one go, at most */
 #define TSR_SG_TERMS 512 /* products of one row of B made in one go … */
 #define TSR_SG_TERM_BYTES (TSR_SG_TERMS * 16) /* … of the largest type */
 
@@ -74,8 +76,9 @@ typedef struct tsr_sg_thread {
     int64_t table_room;
     int table_shift;        /* of this row: 64 - log2 of its size */
     void *window;           /* START of the monoid, between rows */
-    uint8_t *mark;          /* 0, between rows */
+    uint8_t *mark, *group;  /* of each column and of each 64 columns of the window: is there an entry?  0, between rows */
     int64_t window_room;    /* columns */
+    int unasked, wide_rows; /* rows that are not asked how wide they are; as many as were not before */
     int64_t lo, span;       /* of this row: columns [lo, lo + span) */
     int64_t hidden, hidden_end; /* entries of the mask whose columns the window leaves out of this row; equal between rows */
     const uint32_t *known;  /* known: indices [used, capacity) of the row, whose values go to x */
@@ -91,7 +94,7 @@ typedef struct tsr_sg_thread {
 typedef void (*tsr_sg_row)(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e, int64_t hi);
 
 typedef struct tsr_sg_loops {
-    tsr_sg_row dense, hash, window, masked, known, copy; /* copy, known NULL: not offered */
+    tsr_sg_row dense, hash, window, wide, masked, known, copy; /* copy, known NULL: not offered */
     void (*start)(void *x, int64_t n);            /* x[0..n) = START: what a window holds before anything is added */
 } tsr_sg_loops;
 

@@ -50,7 +50,7 @@ void tsr_sg_thread_drop_scratch(tsr_sg_thread *t)
     t->place = NULL;
     t->table = NULL;
     t->window = NULL;
-    t->mark = t->pass = NULL;
+    t->mark = t->group = t->pass = NULL;
     t->terms = NULL;
     t->keys = t->bits = NULL;
     t->keys_room = 0;
