@@ -112,17 +112,23 @@ static bool has_rows(const tsr_spgemm *s)
     return !a->by_col && !b->by_col && b->format != TSR_HYPERSPARSE && a->p && b->p && a->i && b->i && a->nvec > 0;
 }
 
-/* The average of some rows; 0 where it cannot be told. */
-static double average_span(const tsr_spgemm *s)
+/* Of some rows: the average, 0 where it cannot be told, and whether most are like the row before. */
+static void look_at_spans(tsr_sparse_product_features *f, const tsr_spgemm *s)
 {
     const tsr_view *a = &s->a, *b = &s->b;
     const int64_t n = a->nvec < SPANS ? a->nvec : SPANS;
+    int64_t before = 0, alike = 0;
     double sum = 0;
     if (!has_rows(s) || b->jumbled)
-        return 0;
-    for (int64_t q = 0; q < n; q++)
-        sum += (double)span_of(a, b, (int64_t)((double)a->nvec / (double)n * ((double)q + 0.5)));
-    return sum / (double)n;
+        return;
+    for (int64_t q = 0; q < n; q++) {
+        const int64_t span = span_of(a, b, (int64_t)((double)a->nvec / (double)n * ((double)q + 0.5)));
+        sum += (double)span;
+        alike += span > 0 && span == before;
+        before = span;
+    }
+    f->span = sum / (double)n;
+    f->alike = alike > n / 2;
 }
 
 static int64_t products_of(const tsr_spgemm *s, int64_t v)
@@ -202,7 +208,8 @@ static tsr_sparse_product_features features_of(const tsr_spgemm *product)
                                          .renames = lists && lines_have_one(&s.b), .sieved = s.masked && !tsr_is_compressed(&s.mask),
                                          .sieve_bytes = bytes_of_place(&s),
                                          .nthreads = s.nthreads};
-    f.span = lists && tsr_sparse_product_asks_span(&f) ? average_span(&s) : 0;
+    if (lists && tsr_sparse_product_asks_span(&f))
+        look_at_spans(&f, &s);
     if (tsr_config_get()->mode == TSR_MODE_AUTO && tsr_sparse_product_suitesparse_ms(&f) >= COUNTED_FROM_MS)
         f.entries = f.work * share_of_products(&s);
     return f;

@@ -14,7 +14,8 @@
 #define CALLS_OF_B 8.0
 
 /* By one thread, rows of so few products whose columns lie together, in a C so narrow that a sum for each column stays in the cache: SuiteSparse's dense
- * sums.  With several threads it takes as long for each. */
+ * sums.  With several threads it takes as long for each.  In a wider C where rows are alike: no branch of SuiteSparse's is guessed wrong then, nor of
+ * its sort, which otherwise takes as long as the product. */
 #define SHORT_ROW 32.0
 #define NARROW_C 262144.0
 #define NEAR_SHARE 8.0
@@ -41,7 +42,13 @@ bool tsr_sparse_product_is_small(double work, double nvals_a, double nvals_b)
 
 bool tsr_sparse_product_asks_span(const tsr_sparse_product_features *f)
 {
-    return f->nthreads < 2 && f->columns <= NARROW_C && f->work * f->columns < SHORT_ROW * f->places;
+    return f->nthreads < 2 && f->work * f->columns < SHORT_ROW * f->places;
+}
+
+static bool has_short_rows(const tsr_sparse_product_features *f)
+{
+    const bool near = f->span > 0 && f->span * NEAR_SHARE < f->columns;
+    return tsr_sparse_product_asks_span(f) && near && (f->columns <= NARROW_C || f->alike);
 }
 
 static bool sieves_badly(const tsr_sparse_product_features *f)
@@ -62,7 +69,7 @@ const char *tsr_sparse_product_pays(const tsr_sparse_product_features *f)
         return "lines with other indices, by one thread";
     if (f->work < WORK_PER_FLIPPED * f->flipped)
         return "an operand would be transposed for few products";
-    if (tsr_sparse_product_asks_span(f) && f->span > 0 && f->span * NEAR_SHARE < f->columns)
+    if (has_short_rows(f))
         return "short rows of neighbours, by one thread";
     return f->work < WORK_PER_ENTRY * f->nvals ? "few products for the entries of the operands" : NULL;
 }

@@ -16,6 +16,7 @@ typedef struct tsr_sparse_product_features {
     double entries; /* of C; 0: not known, estimated */
     double lines;   /* rows of both operands and of C, held by row */
     double span;    /* columns from the first to the last that a row may have, on average; 0: not known */
+    bool alike;     /* most rows have the same span, as in grids */
     double value_bytes; /* of an entry of C and of the operands; 0: patterns */
     bool held;      /* the GPU has both operands */
     bool stays;     /* … and keeps C */
@@ -31,7 +32,7 @@ typedef struct tsr_sparse_product_features {
  * Where there is a product for each entry of B, as in R (A P), A is no frontier, and B may be as new. */
 bool tsr_sparse_product_is_small(double work, double nvals_a, double nvals_b);
 
-/* May rows be so short, and C so narrow, that it is asked how far apart their columns are? */
+/* May rows be so short that it is asked how far apart their columns are? */
 bool tsr_sparse_product_asks_span(const tsr_sparse_product_features *f);
 
 /* Predicted, C being unmasked.  gpu_price.h has the GPU's. */
