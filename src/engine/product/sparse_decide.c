@@ -113,7 +113,7 @@ static bool has_rows(const tsr_spgemm *s)
 }
 
 /* Of some rows: the average, 0 where it cannot be told, and whether most are like the row before. */
-static void look_at_spans(tsr_sparse_product_features *f, const tsr_spgemm *s)
+static void inspect_spans(tsr_sparse_product_features *f, const tsr_spgemm *s)
 {
     const tsr_view *a = &s->a, *b = &s->b;
     const int64_t n = a->nvec < SPANS ? a->nvec : SPANS;
@@ -209,7 +209,7 @@ static tsr_sparse_product_features features_of(const tsr_spgemm *product)
                                          .sieve_bytes = bytes_of_place(&s),
                                          .nthreads = s.nthreads};
     if (lists && tsr_sparse_product_asks_span(&f))
-        look_at_spans(&f, &s);
+        inspect_spans(&f, &s);
     if (tsr_config_get()->mode == TSR_MODE_AUTO && tsr_sparse_product_suitesparse_ms(&f) >= COUNTED_FROM_MS)
         f.entries = f.work * share_of_products(&s);
     return f;
