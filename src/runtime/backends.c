@@ -26,6 +26,7 @@ static const tsr_backend *gpu;
 static pid_t loader; /* a device does not survive a fork */
 static atomic_bool off, asked;
 static atomic_bool beside; /* loaded while the program goes on */
+static atomic_bool ending; /* … which is at its end */
 static bool installed; /* by find_installed */
 static pthread_once_t once = PTHREAD_ONCE_INIT, installed_once = PTHREAD_ONCE_INIT;
 static char *commands_library;
@@ -66,7 +67,7 @@ static const tsr_backend *ask(void *plugin, const char *path)
     if (config->device == TSR_DEVICE_LOCAL) {
         options.device = local_device(score.score, options);
     }
-    if (score.score(&options) <= 0) {
+    if (score.score(&options) <= 0 || atomic_load(&ending)) { /* by then the driver has been loaded, half of a start */
         return NULL;
     }
     const tsr_backend *backend = init.init(&options);
@@ -139,7 +140,7 @@ static void load_plugin(void)
     if (!plugin)
         return;
     if (atomic_load(&beside))
-        atexit(tsr_backend_gpu_await_start); /* before the handlers that came with it */
+        atexit(tsr_backend_gpu_end_start); /* before the handlers that came with it */
     gpu = ask(plugin, path);
     loader = getpid();
 }
@@ -252,7 +253,6 @@ static void *start(void *unused)
     return NULL;
 }
 
-/* A driver that is being loaded does not survive what exit does. */
 void tsr_backend_gpu_await_start(void)
 {
     static atomic_bool awaited;
@@ -260,23 +260,30 @@ void tsr_backend_gpu_await_start(void)
         pthread_join(starter, NULL);
 }
 
+/* A driver that is being loaded does not survive what exit does. */
+void tsr_backend_gpu_end_start(void)
+{
+    atomic_store(&ending, true);
+    tsr_backend_gpu_await_start();
+}
+
 /* Of glibc: calls when the thread ends, and at exit before all handlers, also those that a plug-in or the driver registers later than we do.
  * May be missing elsewhere. */
 extern int __cxa_thread_atexit_impl(void (*function)(void *), void *argument, void *library) __attribute__((weak));
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
-static void await_before_handlers(void *unused)
+static void end_before_handlers(void *unused)
 {
     (void)unused;
-    tsr_backend_gpu_await_start();
+    tsr_backend_gpu_end_start();
 }
 
 /* A thread that is not the main one seldom calls exit, and must not wait when it ends; then a handler has to do. */
 static void await_at_exit(void)
 {
-    atexit(tsr_backend_gpu_await_start);
+    atexit(tsr_backend_gpu_end_start);
     if (__cxa_thread_atexit_impl && gettid() == getpid())
-        __cxa_thread_atexit_impl(await_before_handlers, NULL, &__dso_handle);
+        __cxa_thread_atexit_impl(end_before_handlers, NULL, &__dso_handle);
 }
 
 /* It takes none of the program's signals. */

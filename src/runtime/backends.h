@@ -36,6 +36,9 @@ void tsr_backend_gpu_start(void);
 /* Nothing of it is under way any more. */
 void tsr_backend_gpu_await_start(void);
 
+/* The same at the end of the program: what it has not begun yet it leaves out, and there is no GPU then. */
+void tsr_backend_gpu_end_start(void);
+
 /* Called before that, by the thread that asks for it, and once the GPU runs, by another one.  Set before anything is computed. */
 void tsr_backend_around_start(void (*before)(void), void (*after)(void));
 

@@ -1,5 +1,5 @@
 /* Plug-ins for test_backends: FAKE_VERSION, FAKE_SCORE and FAKE_STATUS (of execute) say what is wrong with this one; FAKE_NOTHING
- * exports nothing; FAKE_SLOW takes some time to begin, and ends the process with 70 if exit comes before.
+ * exports nothing; FAKE_SLOW takes some time for its score and to begin, and ends the process with 70 if exit comes meanwhile, with 71 if it has begun.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "tessera/backend.h"
 
@@ -9,12 +9,12 @@
 #include <time.h>
 #include <unistd.h>
 
-static atomic_bool began;
+static atomic_bool busy, began;
 
 static void at_exit(void)
 {
-    if (!began)
-        _exit(70);
+    if (busy || began)
+        _exit(busy ? 70 : 71);
 }
 
 __attribute__((constructor)) static void loaded(void)
@@ -22,12 +22,20 @@ __attribute__((constructor)) static void loaded(void)
     atexit(at_exit);
 }
 
+static void work(void)
+{
+    busy = true;
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+    busy = false;
+}
+
 static void begin(void)
 {
-    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+    work();
     began = true;
 }
 #elif !defined FAKE_NOTHING
+static void work(void) {}
 static void begin(void) {}
 #endif
 
@@ -70,6 +78,7 @@ const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
 
 int tsr_backend_score(const tsr_backend_options *options)
 {
+    work();
     return options->device == 0 ? FAKE_SCORE : 0;
 }
 #endif

@@ -441,10 +441,21 @@ static void test_doubtful_gains(void **state)
     assert_false(tsr_start_gains(1.1, .8) || tsr_start_gains(.5, 1));
 }
 
+enum { BEGUN = 71 }; /* fake_backend.c */
+
+/* Loaded by now, so its handler comes first at exit; asked for its score. */
 static void exit_while_it_starts(void)
 {
     tsr_backend_gpu_start();
-    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL); /* loaded by now, so its handler comes first at exit */
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    exit(0);
+}
+
+static void exit_when_it_runs(void)
+{
+    tsr_backend_gpu_start();
+    while (!tsr_backend_gpu_asked())
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     exit(0);
 }
 
@@ -465,6 +476,7 @@ static void test_exit_waits_for_the_start(void **state)
 {
     (void)state;
     assert_int_equal(with_plugin(plugins[6], exit_while_it_starts).code, 0);
+    assert_int_equal(with_plugin(plugins[6], exit_when_it_runs).code, BEGUN);
     assert_int_equal(with_plugin(plugins[6], exit_from_another_thread).code, 0);
 }
 

@@ -150,7 +150,7 @@ GrB_Info tsr_state_finalize(void)
             tsr_table_clear();
         }
         tsr_engine_run_ends();
-        tsr_backend_gpu_await_start();
+        tsr_backend_gpu_end_start();
         tsr_threads_return();
         tsr_options_end();
         tsr_container_end();
