@@ -172,7 +172,7 @@ static bool has_driver(void)
     return library;
 }
 
-static void look_for_driver(void)
+static void find_driver(void)
 {
     if (atomic_load(&driver.known))
         return;
@@ -187,7 +187,7 @@ bool tsr_backend_gpu_in_use(void)
 
 static void load(void)
 {
-    look_for_driver();
+    find_driver();
     load_plugin();
     if (!gpu && tsr_config_get()->mode == TSR_MODE_GPU) {
         tsr_warn_once("no gpu", "mode is gpu, but there is no GPU that can be used; products are computed elsewhere");
@@ -304,7 +304,7 @@ static void start_once(void)
         tsr_backend_gpu();
         return;
     }
-    look_for_driver();
+    find_driver();
     call_if_set(around.before);
     starter_of = getpid();
     if (!run_beside()) {

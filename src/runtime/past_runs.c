@@ -69,10 +69,10 @@ static bool join(char *path, size_t size, const char *folder, const char *more)
 /* The folder that caches are in: XDG Base Directory Specification. */
 static bool find_folder(char *path, size_t size)
 {
-    const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
+    const char *cache = secure_getenv("XDG_CACHE_HOME"), *user = secure_getenv("HOME");
     if (cache && *cache == '/')
         return join(path, size, cache, "");
-    return home && *home == '/' && join(path, size, home, "/.cache");
+    return user && *user == '/' && join(path, size, user, "/.cache");
 }
 
 static bool is_ours(int file)

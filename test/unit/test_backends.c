@@ -439,6 +439,8 @@ static void test_doubtful_gains(void **state)
     (void)state;
     assert_true(tsr_start_gains(7, .3) && tsr_start_gains(1.1, .5));
     assert_false(tsr_start_gains(1.1, .8) || tsr_start_gains(.5, 1));
+    assert_true(tsr_start_tells(200) && tsr_start_was_worth(100));
+    assert_false(tsr_start_tells(199) || tsr_start_was_worth(99));
 }
 
 enum { BEGUN = 71 }; /* fake_backend.c */

@@ -9,16 +9,12 @@
 #include "src/engine/call/host.h"
 #include "src/policy/history/start_history.h"
 #include "src/policy/history/stay_history.h"
-#include "src/policy/price/gpu_price.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 #include "src/runtime/past_runs.h"
 
 /* ---- as earlier runs of the command had it ---- */
 
-/* What a run gains by a GPU that runs from its beginning: one that gains so much tells the next ones, and one that was given it and gained less than
- * it costs tells them, too. */
-#define TELLS_MS (2 * TSR_GPU_START_BESIDE_MS)
 enum { MANY_CALLS = 64 }; /* on the device: of most nothing is known but that they went there */
 
 static _Atomic int64_t gain_us; /* lost before it ran, gained since */
@@ -43,7 +39,7 @@ static void tell(tsr_past_runs known)
 static void gain(double ms)
 {
     const int64_t more = ms > 0 ? (int64_t)(1e3 * ms) : 0, all = atomic_fetch_add_explicit(&gain_us, more, memory_order_relaxed) + more;
-    if (all >= (int64_t)(1e3 * TELLS_MS) && atomic_load_explicit(&told, memory_order_relaxed) == TSR_PAST_UNKNOWN)
+    if (tsr_start_tells(1e-3 * (double)all) && atomic_load_explicit(&told, memory_order_relaxed) == TSR_PAST_UNKNOWN)
         tell(TSR_PAST_GAINED);
 }
 
@@ -72,7 +68,7 @@ void tsr_engine_gpu_ran(const tsr_decision *d)
 
 void tsr_engine_run_ends(void)
 {
-    const bool enough = atomic_load(&device_calls) >= MANY_CALLS || atomic_load(&gain_us) >= (int64_t)(1e3 * TSR_GPU_START_BESIDE_MS);
+    const bool enough = atomic_load(&device_calls) >= MANY_CALLS || tsr_start_was_worth(1e-3 * (double)atomic_load(&gain_us));
     if (atomic_exchange(&early, false) && !enough)
         tell(TSR_PAST_UNKNOWN);
     else if (atomic_load(&told) == TSR_PAST_STAYED && tsr_stay_has_returned())

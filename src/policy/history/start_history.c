@@ -14,6 +14,16 @@ bool tsr_start_gains(double host_ms, double device_ms)
     return host_ms >= CLEARLY * device_ms;
 }
 
+bool tsr_start_tells(double gain_ms)
+{
+    return gain_ms >= CLEARLY * TSR_GPU_START_BESIDE_MS;
+}
+
+bool tsr_start_was_worth(double gain_ms)
+{
+    return gain_ms >= TSR_GPU_START_BESIDE_MS;
+}
+
 /* What must have been lost. */
 static double beside_ms(double run_ms)
 {
