@@ -81,13 +81,18 @@ static bool is_ours(int file)
     return fstat(file, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid();
 }
 
-/* flags: O_RDONLY, or O_WRONLY | O_CREAT, which makes the folder `tessera`, but none above it.  -1: there is none. */
+static bool make_folder(const char *path)
+{
+    return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+/* flags: O_RDONLY, or O_RDWR with or without O_CREAT, which makes the two folders too, as the specification has it.  -1: there is none. */
 static int open_table(int flags)
 {
     char cache[PATH_MAX], folder[PATH_MAX], path[PATH_MAX];
     if (!find_folder(cache, sizeof cache) || !join(folder, sizeof folder, cache, "/tessera") || !join(path, sizeof path, folder, "/starts"))
         return -1;
-    if (flags & O_CREAT && mkdir(folder, 0700) != 0 && errno != EEXIST)
+    if (flags & O_CREAT && !(make_folder(cache) && make_folder(folder)))
         return -1;
     const int file = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (file >= 0 && !is_ours(file)) {

@@ -1,6 +1,6 @@
 /* Commands whose earlier runs would have gained on a GPU that had been running from their beginning, by more than its start takes from a program.
- * They are kept by number in $XDG_CACHE_HOME/tessera/starts (~/.cache/tessera/starts): what was run says nothing to who reads it.  Without such a
- * folder, in a set-user-ID program, or where the file is another user's, nothing is known and nothing kept.
+ * They are kept by number in $XDG_CACHE_HOME/tessera/starts (~/.cache/tessera/starts): a key does not say what was run.  Where that cannot
+ * be made, in a set-user-ID program, or where the file is another user's, nothing is known and nothing kept.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_PAST_RUNS_H
 #define TSR_PAST_RUNS_H

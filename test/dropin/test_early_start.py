@@ -27,13 +27,13 @@ class EarlyStart(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.folder = scratch.name
         self.graph = os.path.join(self.folder, 'graph.mtx')
-        self.table = os.path.join(self.folder, 'tessera', 'starts')
+        self.table = os.path.join(self.folder, 'cache', 'tessera', 'starts')
 
     def run_it(self, layers=3, **settings):
         """How many products there were before one on the GPU."""
         trace = os.path.join(self.folder, 'trace')
         kept = {name: value for name, value in os.environ.items() if not name.startswith('TESSERA_')}
-        env = {**kept, 'LD_PRELOAD': LIBRARY, 'TESSERA_PLUGIN_DIR': os.path.dirname(PLUGIN), 'TESSERA_TRACE': trace, 'XDG_CACHE_HOME': self.folder,
+        env = {**kept, 'LD_PRELOAD': LIBRARY, 'TESSERA_PLUGIN_DIR': os.path.dirname(PLUGIN), 'TESSERA_TRACE': trace, 'XDG_CACHE_HOME': os.path.join(self.folder, 'cache'),
                'OMP_NUM_THREADS': '2', **settings}
         subprocess.run([PROGRAM, f'--iterations={layers}', self.graph], env=env, check=True, stdout=subprocess.DEVNULL, timeout=200)
         with open(trace, encoding='utf-8') as file:
@@ -70,7 +70,7 @@ class EarlyStart(unittest.TestCase):
 
     def test_nothing_is_written_where_it_must_not(self):
         write_graph(self.graph, *DOES_NOT)
-        os.mkdir(os.path.dirname(self.table))
+        os.makedirs(os.path.dirname(self.table))
         os.symlink(self.graph, self.table)
         before = os.stat(self.graph)
         self.run_it()
