@@ -120,17 +120,19 @@ def command_of(options, cell, sources=None):
     return [os.path.join(options.drivers, cell.driver.program), cell.graph.path, *(text.format(**values) for text in cell.driver.arguments)]
 
 
-def environment_of(options, cell, side, trace=None, cache='/dev/null'):
-    """cache: the folder in which runs tell later ones of the same command."""
+def environment_of(options, cell, side, trace=None, cache=None):
+    """cache: the folder in which runs tell later ones of the same command; None: they do not (record.py)."""
     kept = {key: value for key, value in os.environ.items() if key != 'LD_PRELOAD' and not key.startswith('TESSERA_')}
-    kept.update(OMP_NUM_THREADS=str(cell.threads), XDG_CACHE_HOME=cache)
+    kept['OMP_NUM_THREADS'] = str(cell.threads)
+    if cache:
+        kept['XDG_CACHE_HOME'] = cache
     if side not in (PLAIN, CONTROL) and options.library:
         kept.update({key: value for key, value in os.environ.items() if key.startswith('TESSERA_')}, TESSERA_MODE=side,
                     LD_PRELOAD=os.path.abspath(options.library))
     return kept | ({'TESSERA_TRACE': trace} if trace else {})
 
 
-def once(options, cell, side, enough, trace=None, cache='/dev/null'):
+def once(options, cell, side, enough, trace=None, cache=None):
     """One process, on a terminal: drivers then print each line at once, and one that has done enough is stopped."""
     terminal, its_end = pty.openpty()
     with tempfile.TemporaryFile('w+') as errors:
@@ -236,7 +238,7 @@ def in_turns(options, cell, cache):
 def measure(options, cell):
     try:
         with tempfile.TemporaryDirectory() as folder:
-            return row_of(cell, in_turns(options, cell, folder if options.again else '/dev/null'))
+            return row_of(cell, in_turns(options, cell, folder if options.again else None))
     except RuntimeError as error:
         return {'graph': cell.graph.name, 'driver': cell.driver.name, 'threads': cell.threads, 'failed': str(error)}
 

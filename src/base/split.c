@@ -46,15 +46,9 @@ int tsr_parts(int64_t work, int64_t least_per_part, int nthreads)
     return parts < nthreads ? (int)parts : nthreads < 1 ? 1 : nthreads;
 }
 
-int tsr_chunk_threads(int64_t steps, int nthreads)
-{
-    enum { CHUNK = 1 << 16 }; /* GxB_CHUNK */
-    return tsr_parts(steps, CHUNK, nthreads);
-}
-
 int tsr_pass_threads(int64_t elements, int nthreads)
 {
-    return elements < 2 * (int64_t)TSR_THREAD_WORK ? 1 : tsr_chunk_threads(elements, nthreads);
+    return elements < 2 * (int64_t)TSR_THREAD_WORK ? 1 : tsr_chunk_threads((double)elements, nthreads);
 }
 
 int64_t tsr_part_begin(int64_t n, int part, int nparts)

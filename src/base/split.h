@@ -28,7 +28,11 @@ void tsr_team_spare(double more_ms, bool wins_alone);
 int tsr_parts(int64_t work, int64_t least_per_part, int nthreads);
 
 /* As many threads as SuiteSparse takes for so many steps: one for each 65,536. */
-int tsr_chunk_threads(int64_t steps, int nthreads);
+static inline int tsr_chunk_threads(double steps, int nthreads)
+{
+    const double useful = steps / (1 << 16); /* GxB_CHUNK */
+    return useful < 2 || nthreads < 1 ? 1 : useful < nthreads ? (int)useful : nthreads;
+}
 
 /* Threads of a pass over so many elements: one below TSR_THREAD_WORK for each of two, else as many as SuiteSparse takes. */
 int tsr_pass_threads(int64_t elements, int nthreads);

@@ -15,7 +15,6 @@
 #include "src/graphblas/product.h"
 #include "src/policy/history/placement_history.h"
 #include "src/policy/price/elementwise.h"
-#include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 
 /* ---- who computes ---- */
@@ -137,14 +136,14 @@ static double elements_of(GrB_Matrix C)
 /* A device runs, and what the call makes may be wanted there. */
 static bool may_follow(GrB_Matrix C)
 {
-    return C && tsr_backend_gpu_asked() && tsr_contents_possible() && elements_of(C) >= TSR_PLACEMENT_LEAST;
+    return C && tsr_contents_possible() && elements_of(C) >= TSR_PLACEMENT_LEAST;
 }
 
 /* Of most calls, nothing is with a backend: a few loads say so. */
 bool tsr_ewise_concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
 {
-    const bool hit = tsr_filter_hit(A) || tsr_filter_hit(B) || tsr_filter_hit(out->C) || tsr_filter_hit(out->M) || may_follow(out->C) ||
-                     tsr_config_get()->mode == TSR_MODE_GPU;
+    const bool hit = tsr_filter_hit(A) || tsr_filter_hit(B) || tsr_filter_hit(out->C) || tsr_filter_hit(out->M) ||
+                     tsr_config_get()->mode == TSR_MODE_GPU || may_follow(out->C);
     if (hit)
         tsr_contents_decline(out->name, "this call is not computed on the device");
     return hit;

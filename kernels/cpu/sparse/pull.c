@@ -121,7 +121,7 @@ int64_t tsr_cpu_pull(const tsr_push *p, int8_t *b, void *x)
         return -1;
     const monoid m = find_monoid(&p->semiring);
     const int64_t n = p->a.nvec;
-    const int nthreads = tsr_chunk_threads(p->a.nvals, p->nthreads);
+    const int nthreads = tsr_chunk_threads((double)p->a.nvals, p->nthreads);
     int64_t total = 0;
     (void)tsr_team(nthreads); /* of the rows, and what comes before is dealt to as many */
     tsr_open_places(w.open, p, n);

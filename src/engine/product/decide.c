@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/base/split.h"
 #include "src/engine/call/clock.h"
 #include "src/engine/call/host.h"
 #include "src/engine/call/start.h"
@@ -75,8 +76,7 @@ int tsr_engine_useful_threads(const tsr_product *p)
 {
     tsr_features f;
     tsr_features_of(&f, p);
-    double useful = tsr_work_of(&f) / TSR_STEPS_OF_THREAD;
-    return useful < 1 ? 1 : useful < p->nthreads ? (int)useful : p->nthreads;
+    return tsr_chunk_threads(tsr_work_of(&f), p->nthreads);
 }
 
 /* The product as tsr_operands_prepare will make it. */

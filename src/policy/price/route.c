@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/policy/price/route.h"
 
+#include "src/base/split.h"
+
 static bool other_type(const tsr_view *v, bool read, const tsr_product *p)
 {
     return read && v->x && v->type != p->semiring.type;
@@ -70,8 +72,7 @@ static double shared_work(const tsr_features *f)
 
 int tsr_suitesparse_threads(const tsr_features *f)
 {
-    const double useful = shared_work(f) / TSR_STEPS_OF_THREAD;
-    return useful < 2 ? 1 : useful < f->nthreads ? (int)useful : f->nthreads;
+    return tsr_chunk_threads(shared_work(f), f->nthreads);
 }
 
 bool tsr_worth_building(double build_ms, double regret_ms, double gain_per_call_ms, double expected_calls)

@@ -63,8 +63,7 @@ double tsr_predict_settle_ms(double places, int nthreads); /* empty ones of a bi
 double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, int nthreads);
 double tsr_work_of(const tsr_features *f);                /* multiply-adds, or a cheap bound */
 
-/* How many of nthreads SuiteSparse has for it (GxB_CHUNK). */
-#define TSR_STEPS_OF_THREAD 65536.0
+/* How many of nthreads SuiteSparse has for it (tsr_chunk_threads). */
 int tsr_suitesparse_threads(const tsr_features *f);
 
 /* Multiply-adds below which SuiteSparse is called without further thought (its own start costs more than we could win). */
