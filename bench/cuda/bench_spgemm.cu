@@ -2,13 +2,13 @@
 // `bench/record.py header spgemm_gpu/1 bench_spgemm …` began.
 //
 //   bench_spgemm [--product all|name,…] [--file x.mtx[.gz]]… [--type fp64,fp32,pair] [--peers none|ALG1,ALG2,ALG3,reuse] [--memory share]
-//                [--tiles price,never,always] [--budget ms] [--json FILE]
+//                [--tiles price,never,always] [--sides n] [--budget ms] [--json FILE]
 //
 // ms: median of whole calls, wall clock to the end of the last kernel, operands on the device, memory from a pool that keeps what is freed.
 // numeric_ms: other values in a known pattern, the places of products kept (keep_ms, keep_bytes) where that is not declined; without_ms: not
 // kept.  peak: bytes beside the operands, C included.  pair: plus_pair of 32-bit integers.  memory: give
 // our kernel this share of C's bytes for what it stores beside C.  tiles: of bits on Tensor Cores, for pair, where they are expected to pay, nowhere, or
-// wherever they fit: "ours", "rows", "tiles".  right: rows have the columns of a product formed bit by bit, and their
+// wherever they fit: "ours", "rows", "tiles".  sides: kernels on so many streams beside the first.  right: rows have the columns of a product formed bit by bit, and their
 // weighted sums are those of A (B v).
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
@@ -342,6 +342,7 @@ Options parse(int argc, char **argv)
     given.take("--peers", &o.peers);
     given.take("--tiles", &o.tiles);
     given.take("--memory", &o.share);
+    given.take("--sides", &tsr_cuda_spgemm_sides);
     given.take("--budget", &o.budget_ms);
     given.take("--json", &o.json);
     given.finish();

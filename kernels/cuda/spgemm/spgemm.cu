@@ -4,12 +4,14 @@
 // from a sample first.  What finds no room is counted, and computed when C is there.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/common/arena.cuh"
+#include "kernels/cuda/common/fork.cuh"
 #include "kernels/cuda/common/sort.cuh"
 #include "kernels/cuda/spgemm/spgemm.cuh"
 
 #include <new>
 
 uint64_t tsr_cuda_spgemm_bound_times = 1, tsr_cuda_spgemm_stored_before = 0;
+int tsr_cuda_spgemm_sides = Fork::most;
 
 namespace {
 
@@ -91,66 +93,148 @@ struct analysis {
     spgemm_totals *totals;
 };
 
-/* G lanes for a row. */
+/* A sum of 64 bits in shared memory, where additions of 32 bits are one instruction. */
+struct wide_sum {
+    uint32_t low, high;
+    __device__ __forceinline__ void add(uint64_t x)
+    {
+        uint32_t before = atomicAdd(&low, uint32_t(x)), carried = uint32_t(x >> 32) + (before + uint32_t(x) < before);
+        if (carried)
+            atomicAdd(&high, carried);
+    }
+    __device__ __forceinline__ unsigned long long value() const { return uint64_t(high) << 32 | low; }
+};
+
+/* What the rows of a block add up to. */
+struct block_totals {
+    uint32_t rows[SPGEMM_BINS];
+    wide_sum bound[SPGEMM_BINS], products;
+
+    __device__ __forceinline__ void clear()
+    {
+        if (threadIdx.x < SPGEMM_BINS)
+            rows[threadIdx.x] = 0, bound[threadIdx.x] = {};
+        if (threadIdx.x == 0)
+            products = {};
+    }
+
+    /* By one thread. */
+    __device__ __forceinline__ void take(const analysis &s, int64_t row, const row_facts &facts)
+    {
+        uint64_t allowed = s.mp ? uint64_t(s.mp[row + 1] - s.mp[row]) : ~0ull;
+        int bin = allowed ? bin_of(facts, s.shapes) : SPGEMM_EMPTY;
+        s.bin[row] = uint8_t(bin);
+        s.first[row] = facts.first;
+        s.last[row] = facts.last;
+        if (bin == SPGEMM_EMPTY)
+            return;
+        uint64_t span = uint64_t(facts.last - facts.first) + 1, most = facts.products < span ? facts.products : span;
+        atomicAdd(rows + bin, 1u);
+        products.add(facts.products);
+        bound[bin].add(most < allowed ? most : allowed);
+    }
+
+    __device__ __forceinline__ void add_to(spgemm_totals *all) const
+    {
+        if (threadIdx.x < SPGEMM_BINS && rows[threadIdx.x]) {
+            atomicAdd(all->rows + threadIdx.x, rows[threadIdx.x]);
+            atomicAdd(all->bound + threadIdx.x, bound[threadIdx.x].value());
+        }
+        if (threadIdx.x == 0 && products.value())
+            atomicAdd(&all->products, products.value());
+    }
+};
+
+__device__ __forceinline__ uint32_t length_of(const analysis &s, uint32_t k) { return uint32_t(__ldg(s.bp + k + 1) - __ldg(s.bp + k)); }
+
+/* The row of B that an entry of A names widens the row's columns. */
+__device__ __forceinline__ void widen(const analysis &s, int64_t entry, row_facts *facts)
+{
+    uint32_t k = __ldg(s.ai + entry);
+    int64_t from = __ldg(s.bp + k), to = __ldg(s.bp + k + 1);
+    if (from < to) {
+        facts->first = min(facts->first, __ldg(s.bi + from));
+        facts->last = max(facts->last, __ldg(s.bi + to - 1));
+    }
+}
+
+/* Of the entries [begin, end) of A, by a group of G lanes. */
+template <int G> __device__ __forceinline__ row_facts facts_of_row(const analysis &s, int64_t begin, int64_t end)
+{
+    row_facts facts = { 0, uint32_t(end - begin), ~0u, 0 };
+    for (int64_t e = begin + threadIdx.x % G; e < end; e += G)
+        facts.products += length_of(s, __ldg(s.ai + e));
+    facts.products = group_sum<G>(facts.products);
+    if (facts.products && is_sorted_anyway(facts, s.shapes))
+        facts.first = 0, facts.last = s.shapes.ncols - 1;
+    else
+        for (int64_t e = begin + threadIdx.x % G; e < end; e += G)
+            widen(s, e, &facts);
+#pragma unroll
+    for (int d = G / 2; d > 0; d /= 2) {
+        facts.first = min(facts.first, __shfl_xor_sync(~0u, facts.first, d, G));
+        facts.last = max(facts.last, __shfl_xor_sync(~0u, facts.last, d, G));
+    }
+    return facts;
+}
+
+/* By the whole block; thread 0 knows. */
+__device__ row_facts facts_of_long_row(const analysis &s, int64_t begin, int64_t end)
+{
+    __shared__ wide_sum products;
+    __shared__ uint32_t first, last;
+    if (threadIdx.x == 0)
+        products = {}, first = ~0u, last = 0;
+    __syncthreads();
+    row_facts facts = { 0, uint32_t(end - begin), ~0u, 0 };
+    for (int64_t e = begin + threadIdx.x; e < end; e += threads) {
+        facts.products += length_of(s, __ldg(s.ai + e));
+        widen(s, e, &facts);
+    }
+    facts.products = group_sum<32>(facts.products);
+    facts.first = __reduce_min_sync(~0u, facts.first);
+    facts.last = __reduce_max_sync(~0u, facts.last);
+    if (threadIdx.x % 32 == 0) {
+        products.add(facts.products);
+        atomicMin(&first, facts.first);
+        atomicMax(&last, facts.last);
+    }
+    __syncthreads();
+    facts.products = products.value(), facts.first = first, facts.last = last;
+    __syncthreads();
+    return facts;
+}
+
+/* G lanes for a row; the whole block for a row of many entries. */
 template <int G> __global__ void __launch_bounds__(threads) analyse_rows(analysis s)
 {
-    __shared__ uint32_t rows[SPGEMM_BINS];
-    __shared__ unsigned long long bound[SPGEMM_BINS], products;
-    if (threadIdx.x < SPGEMM_BINS)
-        rows[threadIdx.x] = 0, bound[threadIdx.x] = 0;
-    if (threadIdx.x == 0)
-        products = 0;
-    __syncthreads();
     constexpr int groups = threads / G;
-    int lane = int(threadIdx.x % G);
+    constexpr int64_t many = 16 * G;
+    __shared__ block_totals totals;
+    __shared__ uint32_t waiting[groups], count;
+    totals.clear();
     for (int64_t base = blockIdx.x * int64_t(groups); base < s.m; base += gridDim.x * int64_t(groups)) {
+        if (threadIdx.x == 0)
+            count = 0;
+        __syncthreads();
         int64_t row = base + threadIdx.x / G;
-        bool inside = row < s.m;
-        int64_t begin = inside ? s.ap[row] : 0, end = inside ? s.ap[row + 1] : 0;
-        row_facts facts = { 0, uint32_t(end - begin), ~0u, 0 };
-        for (int64_t e = begin + lane; e < end; e += G) {
-            uint32_t k = __ldg(s.ai + e);
-            facts.products += uint64_t(__ldg(s.bp + k + 1) - __ldg(s.bp + k));
+        bool inside = row < s.m, waits = inside && s.ap[row + 1] - s.ap[row] > many;
+        int64_t begin = inside && !waits ? s.ap[row] : 0, end = inside && !waits ? s.ap[row + 1] : 0;
+        row_facts facts = facts_of_row<G>(s, begin, end);
+        if (threadIdx.x % G == 0 && waits)
+            waiting[atomicAdd(&count, 1u)] = uint32_t(row);
+        else if (threadIdx.x % G == 0 && inside)
+            totals.take(s, row, facts);
+        __syncthreads();
+        for (uint32_t k = 0, all = count; k < all; k++) {
+            facts = facts_of_long_row(s, s.ap[waiting[k]], s.ap[waiting[k] + 1]);
+            if (threadIdx.x == 0)
+                totals.take(s, waiting[k], facts);
         }
-        facts.products = group_sum<G>(facts.products);
-        if (facts.products && is_sorted_anyway(facts, s.shapes))
-            facts.first = 0, facts.last = s.shapes.ncols - 1;
-        else
-            for (int64_t e = begin + lane; e < end; e += G) {
-                uint32_t k = __ldg(s.ai + e);
-                int64_t from = __ldg(s.bp + k), to = __ldg(s.bp + k + 1);
-                if (from < to) {
-                    facts.first = min(facts.first, __ldg(s.bi + from));
-                    facts.last = max(facts.last, __ldg(s.bi + to - 1));
-                }
-            }
-#pragma unroll
-        for (int d = G / 2; d > 0; d /= 2) {
-            facts.first = min(facts.first, __shfl_xor_sync(~0u, facts.first, d, G));
-            facts.last = max(facts.last, __shfl_xor_sync(~0u, facts.last, d, G));
-        }
-        if (lane == 0 && inside) {
-            uint64_t allowed = s.mp ? uint64_t(s.mp[row + 1] - s.mp[row]) : ~0ull;
-            int bin = allowed ? bin_of(facts, s.shapes) : SPGEMM_EMPTY;
-            s.bin[row] = uint8_t(bin);
-            s.first[row] = facts.first;
-            s.last[row] = facts.last;
-            if (bin != SPGEMM_EMPTY) {
-                uint64_t span = uint64_t(facts.last - facts.first) + 1;
-                atomicAdd(rows + bin, 1u);
-                atomicAdd(&products, facts.products);
-                uint64_t most = facts.products < span ? facts.products : span;
-                atomicAdd(bound + bin, (unsigned long long)(most < allowed ? most : allowed));
-            }
-        }
+        __syncthreads();
     }
     __syncthreads();
-    if (threadIdx.x < SPGEMM_BINS && rows[threadIdx.x]) {
-        atomicAdd(s.totals->rows + threadIdx.x, rows[threadIdx.x]);
-        atomicAdd(s.totals->bound + threadIdx.x, bound[threadIdx.x]);
-    }
-    if (threadIdx.x == 0 && products)
-        atomicAdd(&s.totals->products, products);
+    totals.add_to(s.totals);
 }
 
 /* Rows of each bin behind one another. */
@@ -305,6 +389,7 @@ spgemm_run run_of(const tsr_cuda_spgemm *q)
 }
 
 constexpr int divided_bin = SPGEMM_RANK_BLOCK + 3;
+constexpr uint64_t little = 2 << 20; /* products: fewer are little to do */
 
 /* Parts of each of the `rows` heaviest rows: enough for every multiprocessor to have several; one block for a row where rows are many. */
 uint32_t parts_for(const tsr_cuda_spgemm *q, uint32_t rows)
@@ -319,25 +404,45 @@ uint32_t parts_for(const tsr_cuda_spgemm *q, uint32_t rows)
     return each < 2 ? 0 : uint32_t(each);
 }
 
-/* Calls run(bin, first of its rows, how many) for the bins that have rows.  Where there is little to do, neighbours go together to the kernel
- * of the last: launches cost more than work. */
-template <class Run> tsr_status for_bins(const tsr_cuda_spgemm_work *w, const Run &run)
+/* Rows that go to one kernel. */
+struct bin_rows {
+    int bin;
+    uint32_t start, rows;
+};
+
+/* The bins that have rows.  Where there is little to do, neighbours go together to the kernel of the last: launches cost more than work. */
+int list_bins(const tsr_cuda_spgemm_work *w, bin_rows (&bins)[SPGEMM_BINS])
 {
-    constexpr uint64_t little = 2 << 20;
     uint32_t start = 0, waiting = 0;
+    int count = 0;
     for (int bin = 0; bin < SPGEMM_BINS; bin++) {
         bool last = bin == divided_bin - 1 || bin == divided_bin || bin == 2 || bin == 4 || bin == 6 || bin == SPGEMM_SORT_WIDE || bin == SPGEMM_RANK_BLOCK - 1 || bin == SPGEMM_RANK_BLOCK + 1 ||
                     bin >= SPGEMM_RANK_BLOCK + 3;
         waiting += w->totals.rows[bin];
         if (!waiting || (w->totals.products < little && !last))
             continue;
-        tsr_status status = run(bin, start, waiting);
-        if (status != TSR_OK)
-            return status;
+        bins[count++] = { bin, start, waiting };
         start += waiting;
         waiting = 0;
     }
-    return launch_status();
+    return count;
+}
+
+/* Calls run(bin, rows, product on a stream) for each bin.  They run side by side where there is more than little to do, those with the heaviest rows first:
+ * most bins leave a part of the device empty. */
+template <class Run> tsr_status for_bins(const tsr_cuda_spgemm_work *w, const tsr_cuda_spgemm *product, const Run &run)
+{
+    bin_rows bins[SPGEMM_BINS];
+    int count = list_bins(w, bins);
+    Fork fork(product->stream, product->device, w->totals.products < little ? 0 : count - 1 < tsr_cuda_spgemm_sides ? count - 1 : tsr_cuda_spgemm_sides);
+    tsr_cuda_spgemm aside = *product;
+    tsr_status status = TSR_OK;
+    while (count-- > 0 && status == TSR_OK) {
+        aside.stream = fork.next();
+        status = run(bins[count], &aside);
+    }
+    tsr_status joined = fork.join();
+    return status != TSR_OK ? status : joined != TSR_OK ? joined : launch_status();
 }
 
 class Counter {
@@ -542,13 +647,13 @@ class Counter {
         spgemm_totals *t = w->device_totals;
         const int64_t end = w->capacity + int64_t(tsr_cuda_spgemm_stored_before);
         spgemm_place<void> place = { mode, w->p, w->at, w->stored_i, w->stored_x, end, &t->cursor, &t->deferred, t->sampled, false };
-        return for_bins(w, [&](int bin, uint32_t start, uint32_t rows) {
-            if (mode == SPGEMM_COUNT && !is_sampled(bin))
+        return for_bins(w, q, [&](const bin_rows &some, const tsr_cuda_spgemm *aside) {
+            if (mode == SPGEMM_COUNT && !is_sampled(some.bin))
                 return TSR_OK;
-            place.sampled = t->sampled + bin;
-            spgemm_call call = { q, nullptr, bin, w->shapes, { w->list + start, (rows + stride - 1) / stride, stride, w->first, w->last }, {}, place };
-            if (bin == divided_bin && w->parts.each)
-                call.parts = w->parts, call.rows.count = rows;
+            place.sampled = t->sampled + some.bin;
+            spgemm_call call = { aside, nullptr, some.bin, w->shapes, { w->list + some.start, (some.rows + stride - 1) / stride, stride, w->first, w->last }, {}, place };
+            if (some.bin == divided_bin && w->parts.each)
+                call.parts = w->parts, call.rows.count = some.rows;
             return run_of(q)(call);
         });
     }
@@ -603,42 +708,49 @@ class Filler {
     tsr_status compute(bool again) const
     {
         const spgemm_place<void> place = { SPGEMM_DIRECT, c->p, w->at, c->i, c->x, 0, nullptr, nullptr, nullptr, again };
-        return for_bins(w, [&](int bin, uint32_t start, uint32_t rows) {
+        return for_bins(w, q, [&](const bin_rows &some, const tsr_cuda_spgemm *aside) {
             const spgemm_parts none = {};
-            spgemm_call call = { q, nullptr, bin, w->shapes, { w->list + start, rows, 1, w->first, w->last }, bin == divided_bin ? w->parts : none, place };
+            spgemm_call call = { aside, nullptr, some.bin, w->shapes, { w->list + some.start, some.rows, 1, w->first, w->last }, some.bin == divided_bin ? w->parts : none, place };
             return run_of(q)(call);
         });
     }
 
   private:
-    template <int G, class V> void copy_short(const copying<V> &s) const
+    template <int G, class V> void copy_short(const copying<V> &s, void *aside) const
     {
-        TSR_LAUNCH((copy_rows<V, G>), blocks_for(uint64_t(w->m) * G), unsigned(threads), 0, stream, s);
+        TSR_LAUNCH((copy_rows<V, G>), blocks_for(uint64_t(w->m) * G), unsigned(threads), 0, aside, s);
+    }
+
+    template <class V> void copy_short_of(const copying<V> &s, void *aside) const
+    {
+        double average = double(c->nvals) / double(w->m);
+        if (average <= 8)
+            copy_short<4>(s, aside);
+        else if (average <= 32)
+            copy_short<8>(s, aside);
+        else if (average <= 96)
+            copy_short<16>(s, aside);
+        else
+            copy_short<32>(s, aside);
     }
 
     template <class V> tsr_status copy_as() const
     {
         copying<V> s = { c->p, w->at, w->stored_i, static_cast<const V *>(w->stored_x), c->i, q->pattern ? nullptr : static_cast<V *>(c->x), w->m };
-        double average = double(c->nvals) / double(w->m);
-        if (average <= 8)
-            copy_short<4>(s);
-        else if (average <= 32)
-            copy_short<8>(s);
-        else if (average <= 96)
-            copy_short<16>(s);
-        else
-            copy_short<32>(s);
+        Fork fork(stream, q->device, w->totals.products < little ? 0 : 2);
+        copy_short_of(s, fork.next());
         uint32_t start = 0, rows = 0; /* sorted rows are short */
         for (int k = 0; k < SPGEMM_BINS; k++)
             *(k < SPGEMM_RANK_WARP ? &start : &rows) += w->totals.rows[k];
         if (rows)
-            TSR_LAUNCH(copy_long_rows<V>, rows, unsigned(threads), 0, stream, s, w->list + start);
+            TSR_LAUNCH(copy_long_rows<V>, rows, unsigned(threads), 0, fork.next(), s, w->list + start);
         if (w->parts.each) {
             for (start = 0, rows = 0; rows < divided_bin; rows++)
                 start += w->totals.rows[rows];
-            TSR_LAUNCH(copy_parts<V>, w->totals.rows[divided_bin] * w->parts.each, unsigned(threads), 0, stream, s, w->list + start, w->parts);
+            TSR_LAUNCH(copy_parts<V>, w->totals.rows[divided_bin] * w->parts.each, unsigned(threads), 0, fork.next(), s, w->list + start, w->parts);
         }
-        return launch_status();
+        tsr_status joined = fork.join();
+        return joined == TSR_OK ? launch_status() : joined;
     }
 
     const tsr_cuda_spgemm_work *w;

@@ -46,6 +46,8 @@ extern uint64_t tsr_cuda_spgemm_bound_times, tsr_cuda_spgemm_stored_before;
 
 /* 0: tiles of bits where they are expected to pay.  In tests and measurements 1: wherever they fit, -1: nowhere. */
 extern int tsr_cuda_spgemm_tiles;
+/* Streams beside the caller's on which kernels run; fewer in tests and measurements. */
+extern int tsr_cuda_spgemm_sides;
 
 /* What is known about one product; the arrays of A and B must stay. */
 typedef struct tsr_cuda_spgemm_work tsr_cuda_spgemm_work;
