@@ -15,7 +15,7 @@ int tsr_cuda_spgemm_sides = Fork::most;
 
 namespace {
 
-constexpr int threads = 256;
+constexpr int threads = 256, warps = threads / 32;
 
 unsigned blocks_for(uint64_t n) { return unsigned((n + threads - 1) / threads); }
 
@@ -108,12 +108,14 @@ struct wide_sum {
 /* What the rows of a block add up to. */
 struct block_totals {
     uint32_t rows[SPGEMM_BINS];
-    wide_sum bound[SPGEMM_BINS], products;
+    wide_sum bound[SPGEMM_BINS], products, rank_products[SPGEMM_RANK_BINS], rank_entries[SPGEMM_RANK_BINS];
 
     __device__ __forceinline__ void clear()
     {
         if (threadIdx.x < SPGEMM_BINS)
             rows[threadIdx.x] = 0, bound[threadIdx.x] = {};
+        if (threadIdx.x < SPGEMM_RANK_BINS)
+            rank_products[threadIdx.x] = {}, rank_entries[threadIdx.x] = {};
         if (threadIdx.x == 0)
             products = {};
     }
@@ -132,6 +134,9 @@ struct block_totals {
         atomicAdd(rows + bin, 1u);
         products.add(facts.products);
         bound[bin].add(most < allowed ? most : allowed);
+        const int rank = bin - SPGEMM_RANK_WARP;
+        if (rank >= 0 && rank < SPGEMM_RANK_BINS)
+            rank_products[rank].add(facts.products), rank_entries[rank].add(facts.entries);
     }
 
     __device__ __forceinline__ void add_to(spgemm_totals *all) const
@@ -139,6 +144,10 @@ struct block_totals {
         if (threadIdx.x < SPGEMM_BINS && rows[threadIdx.x]) {
             atomicAdd(all->rows + threadIdx.x, rows[threadIdx.x]);
             atomicAdd(all->bound + threadIdx.x, bound[threadIdx.x].value());
+        }
+        if (threadIdx.x < SPGEMM_RANK_BINS && rows[SPGEMM_RANK_WARP + threadIdx.x]) {
+            atomicAdd(all->rank_products + threadIdx.x, rank_products[threadIdx.x].value());
+            atomicAdd(all->rank_entries + threadIdx.x, rank_entries[threadIdx.x].value());
         }
         if (threadIdx.x == 0 && products.value())
             atomicAdd(&all->products, products.value());
@@ -209,7 +218,7 @@ __device__ row_facts facts_of_long_row(const analysis &s, int64_t begin, int64_t
 template <int G> __global__ void __launch_bounds__(threads) analyse_rows(analysis s)
 {
     constexpr int groups = threads / G;
-    constexpr int64_t many = 16 * G;
+    constexpr int64_t many = G < 8 ? 64 : 16 * G;
     __shared__ block_totals totals;
     __shared__ uint32_t waiting[groups], count;
     totals.clear();
@@ -333,13 +342,12 @@ template <class V> __global__ void __launch_bounds__(threads) copy_long_rows(cop
     copy_row<threads>(s, from, to, count);
 }
 
-/* A block for a part of a row. */
-template <class V> __global__ void __launch_bounds__(threads) copy_parts(copying<V> s, const uint32_t *list, spgemm_parts parts)
+/* A warp for a part of a row. */
+template <class V> __global__ void __launch_bounds__(threads) copy_parts(copying<V> s, const uint32_t *list, spgemm_parts parts, uint64_t all)
 {
-    uint64_t k = blockIdx.x;
-    uint32_t row = list[k / parts.each];
-    if (parts.at[k] >= 0 && parts.counts[k])
-        copy_row<threads>(s, parts.at[k], begin_of_part(s.p, row, parts, k, uint32_t(k % parts.each)), parts.counts[k]);
+    uint64_t k = blockIdx.x * uint64_t(threads / 32) + threadIdx.x / 32;
+    if (k < all && parts.at[k] >= 0 && parts.counts[k])
+        copy_row<32>(s, parts.at[k], begin_of_part(s.p, list[k / parts.each], parts, k, uint32_t(k % parts.each)), parts.counts[k]);
 }
 
 bool is_complex_type(tsr_type type) { return type == TSR_FC32 || type == TSR_FC64; }
@@ -362,7 +370,8 @@ struct tsr_cuda_spgemm_work {
     uint32_t *stored_i; /* NULL: nothing is stored */
     void *stored_x;
     int64_t capacity;
-    spgemm_parts parts;   /* of the rows of divided_bin */
+    spgemm_parts parts[SPGEMM_BINS]; /* of the rows of each bin */
+    spgemm_strips strips;
     spgemm_places places; /* code NULL: not kept */
     spgemm_places_memory places_memory;
     void *parts_memory;
@@ -388,53 +397,67 @@ spgemm_run run_of(const tsr_cuda_spgemm *q)
     return narrow ? spgemm_run_int32 : wide ? spgemm_run_int64 : spgemm_run_any;
 }
 
-constexpr int divided_bin = SPGEMM_RANK_BLOCK + 3;
 constexpr uint64_t little = 2 << 20; /* products: fewer are little to do */
 
-/* Parts of each of the `rows` heaviest rows: enough for every multiprocessor to have several; one block for a row where rows are many. */
-uint32_t parts_for(const tsr_cuda_spgemm *q, uint32_t rows)
+/* Parts of each row of a bin, a power of two: so many that a row of B has eight entries in each, but three where more are needed for a part to fit into a
+ * warp's window; and where few rows are heavy, enough for every multiprocessor to have several. */
+uint32_t parts_for(const tsr_cuda_spgemm *q, const spgemm_totals &totals, int bin)
 {
-    constexpr uint32_t most = 64, least_columns = 4096;
-    uint64_t wanted = uint64_t(q->device->sms) * 4, columns = uint64_t(q->b->ncols) / least_columns;
-    if (rows == 0 || rows * 2ull >= wanted)
+    constexpr uint64_t least_columns = 512, of_piece = 8, of_piece_least = 3;
+    const int rank = bin - SPGEMM_RANK_WARP;
+    const uint64_t columns = uint64_t(q->b->ncols), rows = totals.rows[bin];
+    if (bin <= SPGEMM_RANK_BLOCK || bin >= SPGEMM_DENSE || rows == 0)
         return 0;
-    uint64_t each = (wanted + rows - 1) / rows;
-    each = each < most ? each : most;
-    each = each < columns ? each : columns;
-    return each < 2 ? 0 : uint32_t(each);
+    const uint64_t piece = totals.rank_products[rank] / totals.rank_entries[rank], several = bin > SPGEMM_RANK_BLOCK + 1 ? uint64_t(q->device->sms) * 16 / rows : 0;
+    auto is_wider = [&](uint64_t parts, uint64_t windows) { return spgemm_widest(columns, parts, 1) > windows * 32 * spgemm_part_words; };
+    uint64_t each = 1;
+    while (each < spgemm_strips_most && 2 * each * least_columns <= columns &&
+           (2 * each <= several || 2 * each * of_piece <= piece || (is_wider(each, 1) && 2 * each * of_piece_least <= piece)))
+        each *= 2;
+    return each < 2 || is_wider(each, 2) ? 0 : uint32_t(each);
 }
 
 /* Rows that go to one kernel. */
 struct bin_rows {
     int bin;
     uint32_t start, rows;
+    uint64_t products, entries; // those of rank kernels
+    bool has_short_pieces() const { return products < 20 * entries; } // of B
 };
 
 /* The bins that have rows.  Where there is little to do, neighbours go together to the kernel of the last: launches cost more than work. */
 int list_bins(const tsr_cuda_spgemm_work *w, bin_rows (&bins)[SPGEMM_BINS])
 {
-    uint32_t start = 0, waiting = 0;
+    bin_rows waiting = {};
     int count = 0;
+    auto launch = [&](int bin) {
+        waiting.bin = bin;
+        bins[count++] = waiting;
+        waiting = { 0, waiting.start + waiting.rows, 0, 0, 0 };
+    };
     for (int bin = 0; bin < SPGEMM_BINS; bin++) {
-        bool last = bin == divided_bin - 1 || bin == divided_bin || bin == 2 || bin == 4 || bin == 6 || bin == SPGEMM_SORT_WIDE || bin == SPGEMM_RANK_BLOCK - 1 || bin == SPGEMM_RANK_BLOCK + 1 ||
-                    bin >= SPGEMM_RANK_BLOCK + 3;
-        waiting += w->totals.rows[bin];
-        if (!waiting || (w->totals.products < little && !last))
-            continue;
-        bins[count++] = { bin, start, waiting };
-        start += waiting;
-        waiting = 0;
+        bool last = bin == 2 || bin == 4 || bin == 6 || bin == SPGEMM_SORT_WIDE || bin == SPGEMM_RANK_BLOCK - 1 || (bin > SPGEMM_RANK_BLOCK && bin != SPGEMM_DENSE);
+        if (w->parts[bin].each && waiting.rows)
+            launch(bin - 1);
+        waiting.rows += w->totals.rows[bin];
+        if (bin >= SPGEMM_RANK_WARP && bin < SPGEMM_DENSE) {
+            waiting.products += w->totals.rank_products[bin - SPGEMM_RANK_WARP];
+            waiting.entries += w->totals.rank_entries[bin - SPGEMM_RANK_WARP];
+        }
+        if (waiting.rows && (w->totals.products >= little || last))
+            launch(bin);
     }
     return count;
 }
 
-/* Calls run(bin, rows, product on a stream) for each bin.  They run side by side where there is more than little to do, those with the heaviest rows first:
- * most bins leave a part of the device empty. */
+/* Calls run(bin, rows, product on a stream) for each bin.  They run side by side, those with the heaviest rows first: most leave a part of the device
+ * empty. */
 template <class Run> tsr_status for_bins(const tsr_cuda_spgemm_work *w, const tsr_cuda_spgemm *product, const Run &run)
 {
     bin_rows bins[SPGEMM_BINS];
     int count = list_bins(w, bins);
-    Fork fork(product->stream, product->device, w->totals.products < little ? 0 : count - 1 < tsr_cuda_spgemm_sides ? count - 1 : tsr_cuda_spgemm_sides);
+    const int others = count - 1 < tsr_cuda_spgemm_sides ? count - 1 : tsr_cuda_spgemm_sides;
+    Fork fork(product->stream, product->device, others);
     tsr_cuda_spgemm aside = *product;
     tsr_status status = TSR_OK;
     while (count-- > 0 && status == TSR_OK) {
@@ -513,6 +536,12 @@ class Counter {
         return status == TSR_OK ? tsr_cuda_wait(stream) : status;
     }
 
+    template <int G> void analyse_by(const analysis &s)
+    {
+        unsigned needed = blocks_for(uint64_t(s.m) * G), most = unsigned(q->device->sms) * 32;
+        TSR_LAUNCH(analyse_rows<G>, needed < most ? needed : most, unsigned(threads), 0, stream, s);
+    }
+
     tsr_status analyse()
     {
         choose_shapes();
@@ -523,13 +552,12 @@ class Counter {
             status = tsr_cuda_set(w->p, 0, size_t(w->m) * sizeof *w->p, stream);
         if (status != TSR_OK)
             return status;
-        bool short_rows = a->nvals < 16 * w->m;
-        uint64_t lanes = uint64_t(w->m) * (short_rows ? 8 : 32), most = uint64_t(q->device->sms) * 32;
-        unsigned grid = unsigned(blocks_for(lanes) < most ? blocks_for(lanes) : most);
-        if (short_rows)
-            TSR_LAUNCH(analyse_rows<8>, grid, unsigned(threads), 0, stream, s);
+        if (a->nvals < 8 * w->m)
+            analyse_by<2>(s);
+        else if (a->nvals < 16 * w->m)
+            analyse_by<8>(s);
         else
-            TSR_LAUNCH(analyse_rows<32>, grid, unsigned(threads), 0, stream, s);
+            analyse_by<32>(s);
         TSR_LAUNCH(list_rows, blocks_for((uint64_t(w->m) + 3) / 4), unsigned(threads), 0, stream, bin, w->m, w->device_totals, w->list);
         status = launch_status();
         return status == TSR_OK ? read_totals() : status;
@@ -553,17 +581,47 @@ class Counter {
 
     tsr_status divide()
     {
-        uint32_t rows = w->totals.rows[divided_bin], each = parts_for(q, rows);
-        if (each == 0)
+        uint32_t each[SPGEMM_BINS], most = 0;
+        for (int bin = 0; bin < SPGEMM_BINS; bin++) {
+            each[bin] = parts_for(q, w->totals, bin);
+            most = most > each[bin] ? most : each[bin];
+        }
+        most = strips_that_fit(most);
+        if (most == 0)
             return TSR_OK;
+        tsr_status status = spgemm_cut_strips(&w->strips, q);
+        if (status == TSR_OK)
+            status = get_parts(each);
+        return status == TSR_DECLINED ? TSR_OK : status;
+    }
+
+    /* Their cuts take an eighth of what C will take, about. */
+    uint32_t strips_that_fit(uint32_t wanted)
+    {
+        w->strips.by_entry = q->a->nvals < q->b->nrows;
+        const uint64_t rows = uint64_t(w->strips.by_entry ? q->a->nvals : q->b->nrows), room = bound() * entry_bytes() / 4;
+        for (w->strips.count = wanted; w->strips.count >= 8; w->strips.count /= 2)
+            if (rows * (w->strips.count + 1) * sizeof *w->strips.cuts <= room)
+                return w->strips.count;
+        return 0;
+    }
+
+    tsr_status get_parts(uint32_t (&each)[SPGEMM_BINS])
+    {
         Arena arena(stream);
-        arena.want(&w->parts.counts, int64_t(rows) * each);
-        arena.want(&w->parts.at, int64_t(rows) * each);
+        for (int bin = 0; bin < SPGEMM_BINS; bin++) {
+            each[bin] = each[bin] < w->strips.count ? each[bin] : w->strips.count;
+            if (each[bin] == 0)
+                continue;
+            arena.want(&w->parts[bin].counts, int64_t(w->totals.rows[bin]) * each[bin]);
+            arena.want(&w->parts[bin].at, int64_t(w->totals.rows[bin]) * each[bin]);
+        }
         tsr_status status = arena.get();
         if (status != TSR_OK)
             return status;
-        w->parts.each = each;
-        w->row_bytes += arena.size();
+        for (int bin = 0; bin < SPGEMM_BINS; bin++)
+            w->parts[bin].each = each[bin], w->parts[bin].wide = each[bin] ? w->strips.count / each[bin] : 0;
+        w->row_bytes += arena.size() + w->strips.bytes;
         w->parts_memory = arena.keep();
         return TSR_OK;
     }
@@ -588,7 +646,7 @@ class Counter {
         return !full && bound_of(bin) > bound() / 32;
     }
 
-    /* Entries of C, about: from every 32nd row of the bins that matter. */
+    /* Entries of C, about: from every 33rd row of the bins that matter. */
     tsr_status estimate(uint64_t *entries)
     {
         tsr_status status = compute(SPGEMM_COUNT, sample_stride);
@@ -596,10 +654,10 @@ class Counter {
             status = read_totals();
         double sum = 65536;
         for (int k = 0; k < SPGEMM_BINS; k++) {
-            uint32_t rows = w->totals.rows[k] * (k == divided_bin && w->parts.each ? w->parts.each : 1);
-            uint32_t sampled = (rows + sample_stride - 1) / sample_stride;
+            uint64_t rows = uint64_t(w->totals.rows[k]) * (w->parts[k].each ? w->parts[k].each : 1);
+            uint64_t sampled = (rows + sample_stride - 1) / sample_stride;
             double most = double(bound_of(k));
-            double guess = is_sampled(k) ? 1.04 * double(w->totals.sampled[k]) * rows / sampled : most;
+            double guess = is_sampled(k) ? 1.04 * double(w->totals.sampled[k]) * double(rows) / double(sampled) : most;
             sum += guess < most ? guess : most;
         }
         *entries = sum < double(bound()) ? uint64_t(sum) : bound();
@@ -651,9 +709,9 @@ class Counter {
             if (mode == SPGEMM_COUNT && !is_sampled(some.bin))
                 return TSR_OK;
             place.sampled = t->sampled + some.bin;
-            spgemm_call call = { aside, nullptr, some.bin, w->shapes, { w->list + some.start, (some.rows + stride - 1) / stride, stride, w->first, w->last }, {}, place };
-            if (some.bin == divided_bin && w->parts.each)
-                call.parts = w->parts, call.rows.count = some.rows;
+            spgemm_call call = { aside, nullptr, some.bin, some.has_short_pieces(), w->shapes, { w->list + some.start, (some.rows + stride - 1) / stride, stride, w->first, w->last }, {}, w->strips, place };
+            if (w->parts[some.bin].each)
+                call.parts = w->parts[some.bin], call.rows.count = some.rows;
             return run_of(q)(call);
         });
     }
@@ -666,7 +724,7 @@ class Counter {
         return status == TSR_OK ? read_totals() : status;
     }
 
-    static constexpr uint32_t sample_stride = 32;
+    static constexpr uint32_t sample_stride = 33; /* odd, so that all parts of rows are met */
     static constexpr size_t tiles_least = size_t(16) << 20; /* bytes that tiles may take wherever there is room */
     static constexpr size_t sample_least = size_t(96) << 20; /* bytes of results above which rows are sampled */
     tsr_cuda_spgemm_work *w;
@@ -709,8 +767,7 @@ class Filler {
     {
         const spgemm_place<void> place = { SPGEMM_DIRECT, c->p, w->at, c->i, c->x, 0, nullptr, nullptr, nullptr, again };
         return for_bins(w, q, [&](const bin_rows &some, const tsr_cuda_spgemm *aside) {
-            const spgemm_parts none = {};
-            spgemm_call call = { aside, nullptr, some.bin, w->shapes, { w->list + some.start, some.rows, 1, w->first, w->last }, some.bin == divided_bin ? w->parts : none, place };
+            spgemm_call call = { aside, nullptr, some.bin, some.has_short_pieces(), w->shapes, { w->list + some.start, some.rows, 1, w->first, w->last }, w->parts[some.bin], w->strips, place };
             return run_of(q)(call);
         });
     }
@@ -744,11 +801,10 @@ class Filler {
             *(k < SPGEMM_RANK_WARP ? &start : &rows) += w->totals.rows[k];
         if (rows)
             TSR_LAUNCH(copy_long_rows<V>, rows, unsigned(threads), 0, fork.next(), s, w->list + start);
-        if (w->parts.each) {
-            for (start = 0, rows = 0; rows < divided_bin; rows++)
-                start += w->totals.rows[rows];
-            TSR_LAUNCH(copy_parts<V>, w->totals.rows[divided_bin] * w->parts.each, unsigned(threads), 0, fork.next(), s, w->list + start, w->parts);
-        }
+        start = 0;
+        for (int k = 0; k < SPGEMM_BINS; start += w->totals.rows[k++])
+            if (const uint64_t all = uint64_t(w->totals.rows[k]) * w->parts[k].each)
+                TSR_LAUNCH(copy_parts<V>, unsigned((all + warps - 1) / warps), unsigned(threads), 0, fork.next(), s, w->list + start, w->parts[k], all);
         tsr_status joined = fork.join();
         return joined == TSR_OK ? launch_status() : joined;
     }
@@ -873,6 +929,7 @@ void tsr_cuda_spgemm_free(tsr_cuda_spgemm_work *work, void *stream)
     free_places(work, stream);
     spgemm_tiles_free(&work->tiles, stream);
     tsr_cuda_free(work->parts_memory, stream);
+    tsr_cuda_free(work->strips.memory, stream);
     tsr_cuda_free(work->rows_memory, stream);
     delete work;
 }

@@ -23,9 +23,12 @@ enum spgemm_bin {
     SPGEMM_EMPTY = 255
 };
 
+constexpr int SPGEMM_RANK_BINS = SPGEMM_DENSE - SPGEMM_RANK_WARP;
 constexpr uint32_t spgemm_sort_most = 512;
 constexpr int spgemm_sort_sizes = 7;
 constexpr uint32_t spgemm_warp_words = 256; // of 32 columns, in the first bin of SPGEMM_RANK_WARP
+constexpr uint32_t spgemm_part_words = 1024; // of a part, at most
+constexpr int spgemm_part_blocks = 6;        // of a multiprocessor, four parts each
 
 /* Shapes that depend on the type, the number of columns and the device. */
 struct spgemm_shapes {
@@ -41,9 +44,27 @@ struct spgemm_rows {
     const uint32_t *first, *last; // [m] columns of each row's products
 };
 
-/* Few rows with many products: each in as many parts, ranges of columns of about one width, a block for a part. */
+/* B's columns in strips that have about as many of its entries each, and where B's rows cross from one into the next. */
+struct spgemm_strips {
+    uint32_t count;
+    bool by_entry;    // cuts of the row of B that each entry of A names, which are fewer; else of each row
+    uint32_t *starts; // [count + 1] columns
+    int64_t *cuts;    // [rows of B, or entries of A][count + 1] entries of B
+    void *memory;
+    size_t bytes;
+};
+constexpr uint32_t spgemm_strips_most = 64;
+/* Columns of `wide` strips of `count`, at most: four times the average, about. */
+inline uint64_t spgemm_widest(uint64_t ncols, uint64_t count, uint64_t wide) { return ncols * 4 * wide / count + ncols / 256 + 1; }
+/* strips->count of them.  TSR_DECLINED: the columns of B's rows lie close together, so that most rows are in few strips.  Waits for the stream.  After a
+ * failure there is nothing to free. */
+tsr_status spgemm_cut_strips(spgemm_strips *strips, const tsr_cuda_spgemm *product);
+
+/* Rows of a bin, each divided into as many parts: some strips of columns, a warp for a part.  No product of one part has a column of another, so warps
+ * do not wait for each other. */
 struct spgemm_parts {
     uint32_t each;    // of a row; 0: rows are not divided
+    uint32_t wide;    // strips of a part
     uint32_t *counts; // [rows * each] entries
     int64_t *at;      // as of rows
 };
@@ -59,6 +80,7 @@ struct spgemm_totals {
     unsigned long long cursor, deferred; // entries stored; rows that found no room
     uint32_t rows[SPGEMM_BINS], filled[SPGEMM_BINS];
     unsigned long long sampled[SPGEMM_BINS], bound[SPGEMM_BINS]; // entries: of sampled rows; at most
+    unsigned long long rank_products[SPGEMM_RANK_BINS], rank_entries[SPGEMM_RANK_BINS]; // entries of A; of the rows of SPGEMM_RANK_WARP and the bins behind it
 };
 
 template <class T> struct spgemm_place {
@@ -89,9 +111,11 @@ template <class T> struct spgemm_operands {
     bool complement;
 };
 
-/* Only columns [low, high] of B's rows. */
+/* Of B's rows what lies in some strips of columns: from cuts[0] to cuts[wide] of each. */
 template <class T> struct spgemm_part_operands : spgemm_operands<T> {
-    uint32_t low, high;
+    const int64_t *cuts; // of row 0 of B, or of entry 0 of A
+    uint32_t row_cuts, wide;
+    bool by_entry;
 };
 
 /* Where the values of every product are, for the entries of C in windows.  In a window, entries come in the order of how many products they have, most
@@ -153,9 +177,11 @@ struct spgemm_call {
     const tsr_cuda_spgemm *product;
     const spgemm_places *places; // not NULL: no bin but all values of C, into place.x
     int bin;
+    bool short_pieces; // rows of B are short
     spgemm_shapes shapes;
     spgemm_rows rows;
     spgemm_parts parts;
+    spgemm_strips strips;
     spgemm_place<void> place;
 };
 typedef tsr_status (*spgemm_run)(const spgemm_call &call);
@@ -272,16 +298,6 @@ __device__ __forceinline__ int64_t lower_bound(const uint32_t *i, int64_t n, uin
     return lo;
 }
 
-/* Of `length` ascending columns from *start on, those in [low, high]. */
-__device__ __forceinline__ void narrow_range(const uint32_t *i, int64_t *start, uint32_t *length, uint32_t low, uint32_t high)
-{
-    uint32_t from = uint32_t(lower_bound(i + *start, *length, low));
-    uint32_t to = from + uint32_t(lower_bound(i + *start + from, *length - from, high));
-    to += to < *length && __ldg(i + *start + to) == high;
-    *start += from;
-    *length = to - from;
-}
-
 /* Of the threads that share a row. */
 template <int T> __device__ __forceinline__ void team_sync()
 {
@@ -313,9 +329,11 @@ __device__ __forceinline__ spgemm_piece<V> piece_of(const spgemm_operands<V> &q,
 template <class V>
 __device__ __forceinline__ spgemm_piece<V> piece_of(const spgemm_part_operands<V> &q, int64_t entry, int64_t end, bool with_value)
 {
-    spgemm_piece<V> piece = piece_of(static_cast<const spgemm_operands<V> &>(q), entry, end, with_value);
-    narrow_range(q.bi, &piece.start, &piece.length, q.low, q.high);
-    return piece;
+    if (entry >= end)
+        return { 0, q.a_iso, 0 };
+    const int64_t *cuts = q.cuts + (q.by_entry ? entry : int64_t(__ldg(q.ai + entry))) * q.row_cuts, start = __ldg(cuts);
+    const V a = with_value && q.ax ? load_value(q.ax + entry) : q.a_iso;
+    return { start, a, uint32_t(__ldg(cuts + q.wide) - start) };
 }
 
 /* Of a mask with a bit for each place: columns from 32 `word` on; none behind the last one. */
@@ -440,6 +458,105 @@ __device__ __forceinline__ void each_product(const Q &q, int64_t begin, int64_t 
                 if (there[u])
                     add(column[u], P::multiply(q.op, a[u], b[u]));
                 team_sync<T>();
+            }
+        }
+    }
+}
+
+// ---- Short pieces, packed: a warp takes 32 products at a time, from as many pieces as they come from ----
+
+/* Up to 32 pieces, a lane each, those without entries behind the others. */
+template <class V> struct spgemm_packed {
+    int64_t origin; // where entry 0 of B would be for the number of a product to be added to it
+    V a;
+    uint32_t before, length, total; // products before this piece's; of it; in all
+    int started = 0;                // pieces that began before the next 32 products
+
+    __device__ __forceinline__ explicit spgemm_packed(spgemm_piece<V> piece)
+    {
+        const uint32_t there = __ballot_sync(~0u, piece.length > 0), lane = threadIdx.x % 32;
+        if (there != ~0u) {
+            const uint32_t mine = __popc(there & ((1u << lane) - 1));
+            int from = 0;
+#pragma unroll
+            for (int step = 16; step > 0; step /= 2)
+                from += __shfl_sync(~0u, mine, from + step) <= lane ? step : 0;
+            piece = { lane_of<32>(piece.start, from), lane_of<32>(piece.a, from), lane_of<32>(piece.length, from) };
+            piece.length = lane < uint32_t(__popc(there)) ? piece.length : 0;
+        }
+        before = sum_upto<32>(piece.length, int(lane));
+        total = __shfl_sync(~0u, before, 31);
+        before -= piece.length;
+        origin = piece.start - before, a = piece.a, length = piece.length;
+    }
+
+    /* Of 32 products from `first` on, one after the other: a bit where a piece begins, and which piece this lane's product is of. */
+    __device__ __forceinline__ uint32_t next(uint32_t first, int *piece)
+    {
+        const uint32_t at = before - first, begins = __reduce_or_sync(~0u, length > 0 && at < 32 ? 1u << at : 0);
+        *piece = started + __popc(begins & (~0u >> (31 - threadIdx.x % 32))) - 1;
+        started += __popc(begins);
+        return begins;
+    }
+};
+
+/* As each_column. */
+template <class Q, class See> __device__ __forceinline__ void each_packed_column(const Q &q, int64_t begin, int64_t end, const See &see)
+{
+    constexpr int ahead = 4;
+    const uint32_t lane = threadIdx.x % 32;
+    for (int64_t base = begin; base < end; base += 32) {
+        spgemm_packed pack(piece_of(q, base + lane, end, false));
+        for (uint32_t first = 0; first < pack.total; first += 32 * ahead) {
+            uint32_t column[ahead];
+#pragma unroll
+            for (int u = 0; u < ahead; u++) {
+                const uint32_t n = first + uint32_t(u) * 32 + lane;
+                int piece;
+                pack.next(n - lane, &piece);
+                const int64_t at = lane_of<32>(pack.origin, piece) + n;
+                column[u] = n < pack.total ? __ldg(q.bi + at) : 0;
+            }
+#pragma unroll
+            for (int u = 0; u < ahead; u++)
+                if (first + uint32_t(u) * 32 + lane < pack.total)
+                    see(column[u]);
+        }
+    }
+}
+
+/* Calls add(find(column), product) for every product of the row: find for 32 at once, then add for those of one entry of A after the other. */
+template <class P, class Q, class Find, class Add, class V = typename P::value>
+__device__ __forceinline__ void each_packed_product(const Q &q, int64_t begin, int64_t end, const Find &find, const Add &add)
+{
+    constexpr int ahead = 4;
+    const uint32_t lane = threadIdx.x % 32;
+    for (int64_t base = begin; base < end; base += 32) {
+        spgemm_packed pack(piece_of(q, base + lane, end, true));
+        for (uint32_t first = 0; first < pack.total; first += 32 * ahead) {
+            uint32_t column[ahead], begins[ahead];
+            V a[ahead], b[ahead];
+#pragma unroll
+            for (int u = 0; u < ahead; u++) {
+                const uint32_t n = first + uint32_t(u) * 32 + lane;
+                int piece;
+                begins[u] = pack.next(n - lane, &piece) | 1;
+                const int64_t at = lane_of<32>(pack.origin, piece) + n;
+                a[u] = lane_of<32>(pack.a, piece);
+                column[u] = n < pack.total ? __ldg(q.bi + at) : 0;
+                b[u] = n < pack.total ? b_value(q, at) : q.b_iso;
+            }
+#pragma unroll
+            for (int u = 0; u < ahead; u++) {
+                const bool there = first + uint32_t(u) * 32 + lane < pack.total;
+                const int turns = __popc(begins[u]), mine = there ? __popc(begins[u] & (~0u >> (31 - lane))) : 0;
+                const uint32_t k = find(column[u]);
+                const V product = P::multiply(q.op, a[u], b[u]);
+                for (int turn = 1; turn <= turns; turn++) {
+                    if (mine == turn)
+                        add(k, product);
+                    __syncwarp();
+                }
             }
         }
     }

@@ -180,15 +180,18 @@ template <class P> class spgemm_launcher {
 
     template <int T, bool Names = false> tsr_status rank(spgemm_sizes sizes) const
     {
-        return q.masked ? rank_of<T, Names, true>(sizes) : rank_of<T, Names, false>(sizes);
+        if constexpr (T == 32)
+            if (call.short_pieces)
+                return q.masked ? rank_of<T, Names, true, true>(sizes) : rank_of<T, Names, false, true>(sizes);
+        return q.masked ? rank_of<T, Names, true, false>(sizes) : rank_of<T, Names, false, false>(sizes);
     }
 
-    template <int T, bool Names, bool Sieved> tsr_status rank_of(spgemm_sizes sizes) const
+    template <int T, bool Names, bool Sieved, bool Packed> tsr_status rank_of(spgemm_sizes sizes) const
     {
         constexpr int threads = rank_block<T>, teams = threads / T;
         size_t shared = teams * rank_bytes<T, Names, V>(sizes);
         unsigned grid;
-        auto kernel = spgemm_rank_rows<P, T, Names, Sieved>;
+        auto kernel = spgemm_rank_rows<P, T, Names, Sieved, Packed>;
         static std::atomic<uint64_t> kept;
         tsr_status status = launch(kernel, &kept, threads, teams, shared, &grid);
         if (status == TSR_OK)
@@ -196,19 +199,21 @@ template <class P> class spgemm_launcher {
         return status;
     }
 
-    /* Columns of a part fit into one window, and most often their sums. */
+    /* Columns of most parts fit into one window; their sums get what shared memory is left. */
     tsr_status rank_parts() const
     {
-        constexpr int threads = 256;
-        uint32_t words = (call.shapes.ncols / call.parts.each + 64) / 128 * 4 + 4;
-        spgemm_sizes sizes = { words < 8192 ? words : 8192, sums_of(49152), 0 };
-        size_t shared = rank_bytes<threads, false, V>(sizes);
+        constexpr int threads = rank_block<32>, teams = threads / 32;
+        uint64_t widest = spgemm_widest(call.shapes.ncols, call.strips.count, call.parts.wide);
+        uint32_t words = uint32_t(widest < 32 * spgemm_part_words ? widest + 127 : 32 * spgemm_part_words) / 128 * 4;
+        size_t room = call.product->device->shared_bytes_sm / spgemm_part_blocks - 1024, window = rank_bytes<32, false, V>({ words, 0, 0 });
+        spgemm_sizes sizes = { words, sums_of(uint32_t(room / teams > window + 1024 ? room / teams - window : 1024)), 0 };
+        size_t shared = teams * rank_bytes<32, false, V>(sizes);
         unsigned grid;
-        auto kernel = spgemm_rank_parts<P, threads>;
+        auto kernel = spgemm_rank_parts<P>;
         static std::atomic<uint64_t> kept;
-        tsr_status status = launch(kernel, &kept, threads, 1, shared, &grid);
+        tsr_status status = launch(kernel, &kept, threads, teams, shared, &grid);
         if (status == TSR_OK)
-            TSR_LAUNCH(kernel, grid, unsigned(threads), shared, call.product->stream, q, call.rows, call.parts, place, sizes);
+            TSR_LAUNCH(kernel, grid, unsigned(threads), shared, call.product->stream, q, call.rows, call.parts, call.strips, place, sizes);
         return status;
     }
 

@@ -10,6 +10,16 @@
 
 namespace {
 
+/* Of `length` ascending columns from *start on, those in [low, high]. */
+__device__ __forceinline__ void narrow_range(const uint32_t *i, int64_t *start, uint32_t *length, uint32_t low, uint32_t high)
+{
+    uint32_t from = uint32_t(lower_bound(i + *start, *length, low));
+    uint32_t to = from + uint32_t(lower_bound(i + *start + from, *length - from, high));
+    to += to < *length && __ldg(i + *start + to) == high;
+    *start += from;
+    *length = to - from;
+}
+
 constexpr int threads = 256;
 constexpr int64_t tile = 512; // entries of C
 constexpr uint32_t window = spgemm_window, slices = window / 32;

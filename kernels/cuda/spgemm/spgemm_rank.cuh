@@ -114,7 +114,7 @@ template <int T> __device__ __forceinline__ uint32_t team_least(uint32_t x, uint
 
 /* One row, by a team of T threads.  A window is a range of columns; with Names, of those words of 32 columns that the row touches, so that wide
  * rows with few columns need little memory. */
-template <class P, int T, bool Names, bool Sieved, class Q = spgemm_operands<typename P::value>> struct spgemm_rank_team {
+template <class P, int T, bool Names, bool Sieved, bool Packed, class Q = spgemm_operands<typename P::value>> struct spgemm_rank_team {
     using V = typename P::value;
     const Q &q;
     const spgemm_place<V> &place;
@@ -154,6 +154,8 @@ template <class P, int T, bool Names, bool Sieved, class Q = spgemm_operands<typ
         if (place.again)
             for (int64_t e = known_begin + thread; e < known_end; e += T)
                 see(place.i[e]);
+        else if constexpr (Packed)
+            each_packed_column(q, begin, end, see);
         else
             each_column<T>(q, begin, end, see);
     }
@@ -265,11 +267,15 @@ template <class P, int T, bool Names, bool Sieved, class Q = spgemm_operands<typ
         for (uint32_t k = uint32_t(thread); k < count; k += T)
             to[k] = P::identity(q.op);
         team_sync<T>();
-        each_product<P, T, T == 32 ? 4 : 8>(q, begin, end, pieces, [&](uint32_t column, V product) {
-            uint32_t k = rank_of(column);
+        auto find = [&](uint32_t column) { return rank_of(column); };
+        auto add = [&](uint32_t k, V product) {
             if (k < count)
                 to[k] = P::merge(q.op, to[k], product);
-        });
+        };
+        if constexpr (Packed)
+            each_packed_product<P>(q, begin, end, find, add);
+        else
+            each_product<P, T, T == 32 ? 4 : 8>(q, begin, end, pieces, [&](uint32_t column, V product) { add(find(column), product); });
     }
 
     __device__ __forceinline__ int64_t claim(uint32_t count)
@@ -336,14 +342,14 @@ template <int T> constexpr int rank_block = T == 32 ? 128 : T;
 /* Blocks of a multiprocessor that registers must leave room for. */
 template <int T> constexpr int rank_blocks = T == 32 ? 7 : T == 64 ? 12 : T == 128 ? 6 : T == 256 ? 3 : 1;
 
-/* Sieved: there may be a mask; without one the check costs registers. */
-template <class P, int T, bool Names, bool Sieved>
+/* Sieved: there may be a mask; without one the check costs registers.  Packed: for short pieces, T = 32. */
+template <class P, int T, bool Names, bool Sieved, bool Packed>
 __global__ void __launch_bounds__(rank_block<T>, rank_blocks<T>) spgemm_rank_rows(spgemm_operands<typename P::value> q, spgemm_rows rows,
     spgemm_place<typename P::value> place, spgemm_sizes sizes)
 {
     constexpr int teams = rank_block<T> / T;
     uint32_t mine = threadIdx.x / T;
-    spgemm_rank_team<P, T, Names, Sieved> team(q, place, sizes, dynamic_shared() + mine * rank_bytes<T, Names, typename P::value>(sizes));
+    spgemm_rank_team<P, T, Names, Sieved, Packed> team(q, place, sizes, dynamic_shared() + mine * rank_bytes<T, Names, typename P::value>(sizes));
     for (uint64_t k = blockIdx.x * uint64_t(teams) + mine; k < rows.count; k += gridDim.x * uint64_t(teams)) {
         uint32_t row = rows.list[k * rows.stride];
         if (is_wanted(place, row))
@@ -354,51 +360,38 @@ __global__ void __launch_bounds__(rank_block<T>, rank_blocks<T>) spgemm_rank_row
 
 // ---- Parts of rows ----
 
-/* Columns of a part; low > high: none. */
-struct spgemm_part {
-    uint32_t low, high;
-};
-
-__device__ __forceinline__ spgemm_part part_of_row(const spgemm_rows &rows, uint32_t row, uint32_t part, uint32_t parts)
+template <class P> __global__ void __launch_bounds__(rank_block<32>, spgemm_part_blocks) spgemm_rank_parts(spgemm_operands<typename P::value> whole,
+    spgemm_rows rows, spgemm_parts parts, spgemm_strips strips, spgemm_place<typename P::value> place, spgemm_sizes sizes)
 {
-    uint64_t first = rows.first[row], last = rows.last[row], width = ((last - first) / parts + 32) / 32 * 32, low = first + part * width;
-    uint64_t high = low + width - 1 < last ? low + width - 1 : last;
-    return { low > last ? ~0u : uint32_t(low), low > last ? 0 : uint32_t(high) };
-}
-
-template <class P, int T>
-__global__ void __launch_bounds__(T, rank_blocks<T>) spgemm_rank_parts(spgemm_operands<typename P::value> whole, spgemm_rows rows, spgemm_parts parts,
-    spgemm_place<typename P::value> place, spgemm_sizes sizes)
-{
-    __shared__ int64_t shared_at;
+    constexpr uint32_t teams = rank_block<32> / 32;
+    const uint32_t mine = threadIdx.x / 32;
     spgemm_part_operands<typename P::value> q;
     static_cast<spgemm_operands<typename P::value> &>(q) = whole;
-    spgemm_rank_team<P, T, false, true, decltype(q)> team(q, place, sizes, dynamic_shared());
+    q.row_cuts = strips.count + 1, q.wide = parts.wide, q.by_entry = strips.by_entry;
+    spgemm_rank_team<P, 32, false, true, true, decltype(q)> team(q, place, sizes, dynamic_shared() + mine * rank_bytes<32, false, typename P::value>(sizes));
     uint64_t all = uint64_t(rows.count) * parts.each;
-    for (uint64_t k = uint64_t(blockIdx.x) * rows.stride; k < all; k += uint64_t(gridDim.x) * rows.stride) {
+    for (uint64_t k = (blockIdx.x * uint64_t(teams) + mine) * rows.stride; k < all; k += uint64_t(gridDim.x) * teams * rows.stride) {
         uint32_t row = rows.list[k / parts.each], part = uint32_t(k % parts.each);
-        spgemm_part columns = part_of_row(rows, row, part, parts.each);
+        const uint32_t first = max(strips.starts[part * parts.wide], rows.first[row]), end = min(strips.starts[(part + 1) * parts.wide], rows.last[row] + 1);
         auto claim = [&](uint32_t count) {
-            if (threadIdx.x == 0)
-                shared_at = claim_part(place, row, parts, k, part, count);
-            __syncthreads();
-            int64_t at = shared_at;
-            __syncthreads();
-            return at;
+            int64_t at = 0;
+            if (team.thread == 0)
+                at = claim_part(place, row, parts, k, part, count);
+            return __shfl_sync(~0u, at, 0);
         };
-        if (columns.low > columns.high) {
+        if (first >= end) {
             if (place.mode != SPGEMM_DIRECT)
                 claim(0);
         } else if (place.mode != SPGEMM_DIRECT || place.again || parts.at[k] < 0) {
-            q.low = columns.low, q.high = columns.high;
+            q.cuts = strips.cuts + part * parts.wide - (q.by_entry ? q.ap[0] * q.row_cuts : 0);
             team.begin_row(row);
             if (place.again) {
                 team.known_begin = begin_of_part(place.p, row, parts, k, part);
                 team.known_end = team.known_begin + parts.counts[k];
             }
-            team.compute_columns(columns.low, columns.high, claim);
+            team.compute_columns(first, end - 1, claim);
         }
-        __syncthreads();
+        __syncwarp();
     }
 }
 
