@@ -17,12 +17,12 @@ struct sampling {
     int64_t m;
     uint32_t ncols, strips;
     uint32_t *starts;
-    uint32_t *close; // samples after which a sixteenth of a row's entries come much sooner than its length lets expect
+    uint32_t *close; // samples that have a sixteenth of their row much closer than its length lets expect
 };
 
-/* A column of the row of B that an entry of A names, and the one `step` entries later: a sixteenth of the row, but one at least. */
+/* A column of the row of B that an entry of A names, and one `step` entries before or behind it: a sixteenth of the row, but one at least. */
 struct sample {
-    uint32_t column, later, step, length;
+    uint32_t column, other, step, length;
 };
 __device__ __forceinline__ sample sample_of(const sampling &s, uint32_t number)
 {
@@ -30,12 +30,12 @@ __device__ __forceinline__ sample sample_of(const sampling &s, uint32_t number)
     const uint32_t k = __ldg(s.ai + first + int64_t(uint64_t(number) * uint64_t(entries) / of_entries));
     const int64_t begin = __ldg(s.bp + k);
     const uint32_t length = uint32_t(__ldg(s.bp + k + 1) - begin), step = length < 16 ? 1 : length / 16;
-    if (length <= step) {
+    if (length < 2) {
         const uint32_t column = length ? __ldg(s.bi + begin) : uint32_t(uint64_t(number) * s.ncols / of_entries);
         return { column, column, 0, 0 };
     }
-    const uint32_t at = uint32_t(uint64_t(number * 2654435761u) * (length - step) >> 32);
-    return { __ldg(s.bi + begin + at), __ldg(s.bi + begin + at + step), step, length };
+    const uint32_t at = uint32_t(uint64_t(number * 2654435761u) * length >> 32), other = at + step < length ? at + step : at - step;
+    return { __ldg(s.bi + begin + at), __ldg(s.bi + begin + other), step, length };
 }
 
 /* Of `samples` columns in shared memory, by all threads of the block. */
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(threads) choose_strips(sampling s)
     uint32_t close = 0;
     for (uint32_t k = threadIdx.x; k < of_entries; k += threads) {
         const sample here = sample_of(s, k);
-        const uint32_t between = first_not_less(columns, here.later) - first_not_less(columns, here.column);
+        const uint32_t from = first_not_less(columns, min(here.column, here.other)), between = first_not_less(columns, max(here.column, here.other)) - from;
         close += uint64_t(between) * here.length * 8 < uint64_t(samples) * here.step;
     }
     if (close)
