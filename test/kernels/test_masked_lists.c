@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 300, K = 120, LONGEST = 26, MASKED = 40, ROUNDS = 60, HUB = 17, NEAR_FULL = 290, SPREAD = 64, COLUMNS = 600, MOST = N * 128 };
+enum { N = 300, K = 120, LONGEST = 26, MASKED = 40, ROUNDS = 60, FAR_ROUNDS = 8, HUB = 17, NEAR_FULL = 290, SPREAD = 64, COLUMNS = 600, MOST = N * 128 };
 
 /* Rows of ascending indices. */
 typedef struct lists {
@@ -201,6 +201,31 @@ static int long_round(int round)
     return check(&p, &a, &a, &m);
 }
 
+/* More lists of B than caches hold offsets of: one of STEP has entries. */
+static int far_round(int round)
+{
+    enum { STEP = 14000 };
+    static lists a, b, m, apart;
+    static int64_t p_of_b[(int64_t)N * STEP + 1];
+    const bool narrow = round & 1;
+    fill(&a, N, 10, K);
+    fill(&b, N, 10, K);
+    fill(&m, N, MASKED, N);
+    apart = m;
+    for (int64_t e = 0; e < m.p[N]; e++)
+        apart.narrow[e] = (uint32_t)(apart.wide[e] *= STEP);
+    for (int64_t c = 0; c < (int64_t)N * STEP; c++)
+        p_of_b[c + 1] = b.p[c / STEP + 1];
+    tsr_product p = {.op = TSR_OP_MASKED_DOT, .semiring = semirings[below(SEMIRINGS)], .m = N, .n = (int64_t)N * STEP, .k = K, .nthreads = 1 + round % 4,
+                     .mask_structural = round & 4, .a = weighted(&a, view(&a, narrow, N, K)), .mask = view(&apart, narrow, N, (int64_t)N * STEP)};
+    tsr_view v = weighted(&b, view(&b, narrow, N, K));
+    v.p = p_of_b;
+    v.narrow_offsets = false;
+    v.nvec = v.nrows = p.n;
+    p.b = tsr_view_transposed(v);
+    return check(&p, &a, &b, &m);
+}
+
 int main(void)
 {
     const char *given = getenv("TESSERA_TEST_SEED");
@@ -213,7 +238,7 @@ int main(void)
         for (int round = 0; round < ROUNDS; round++) {
             state = seed + (uint64_t)round;
             offsets = round / 4 % 3;
-            const int wrong = round_of(round) + unequal_round(round) + long_round(round);
+            const int wrong = round_of(round) + unequal_round(round) + long_round(round) + (round < FAR_ROUNDS ? far_round(round) : 0);
             if (wrong)
                 printf("%s, seed %llu, round %d: %d wrong\n", tsr_isa_name((tsr_isa)isa), (unsigned long long)seed, round, wrong);
             failed += wrong != 0;

@@ -57,11 +57,6 @@ TSR_INLINE block load_wide(const int64_t *list, int64_t n)
     return _mm256_permute4x64_epi64(_mm256_castps_si256(halves), 0xd8);
 }
 #endif
-
-TSR_INLINE block spread(uint32_t index)
-{
-    return _mm256_set1_epi32((int)index);
-}
 #else
 typedef struct block {
     uint32_t index[LANES];
@@ -77,11 +72,6 @@ typedef struct block {
     }
 LOAD(load_wide, int64_t)
 LOAD(load_narrow, uint32_t)
-
-TSR_INLINE uint32_t spread(uint32_t index)
-{
-    return index;
-}
 #endif
 
 #endif

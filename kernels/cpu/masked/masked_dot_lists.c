@@ -12,6 +12,7 @@
 enum {
     SAMPLES = 128,
     PARTS_PER_THREAD = 8,
+    FAR_BYTES = 32 << 20,
     UNEVEN = 16 /* one list so many times as long as the other is searched for what both have */
 };
 
@@ -44,7 +45,13 @@ bool tsr_md_lists_pay(const tsr_md_job *job)
 {
     const tsr_md_vectors *a = &job->a, *b = &job->b;
     return a->sorted && b->sorted && !a->h && !b->h && a->wide == b->wide && a->wide == job->m.wide &&
-           job->k <= INT32_MAX && lists_are_short(job);
+           job->k <= INT32_MAX && job->mrows <= INT32_MAX && lists_are_short(job);
+}
+
+/* More than caches hold of offsets and indices. */
+static bool lists_are_far(const tsr_md_vectors *b)
+{
+    return b->nvals * (b->wide ? 8 : 4) + b->nvec * (b->p.narrow ? 4 : 8) > FAR_BYTES;
 }
 
 /* ---- values ---- */
@@ -110,15 +117,15 @@ static void count_part(void *context, int64_t part)
 {
     const listing *l = context;
     const tsr_md_vectors *m = &l->job->m;
-    uint32_t counts[TSR_MD_CHUNK];
+    uint32_t counts[TSR_MD_SHORT_MOST];
     adder w;
     w.l = l;
     tsr_md_intersection_begin(&w.searched, l->job);
     const tsr_offsets p = m->p;
     int64_t v = tsr_part_vector_of(p, m->nvec, (int)part, l->nparts);
     const int64_t end = tsr_offset_at(p, tsr_part_vector_of(p, m->nvec, (int)part + 1, l->nparts));
-    for (int64_t e = tsr_offset_at(p, v); e < end; e += TSR_MD_CHUNK) {
-        const int64_t n = end - e < TSR_MD_CHUNK ? end - e : TSR_MD_CHUNK;
+    for (int64_t e = tsr_offset_at(p, v); e < end; e += TSR_MD_SHORT_MOST) {
+        const int64_t n = end - e < TSR_MD_SHORT_MOST ? end - e : TSR_MD_SHORT_MOST;
         v = p.narrow ? vector_from(p.list, true, v, e) : vector_from(p.list, false, v, e);
         l->count(counts, &l->lists, v, e, e + n);
         if (l->job->kind == TSR_MD_FOLD)
@@ -133,7 +140,8 @@ tsr_status tsr_md_lists(const tsr_md_job *job)
     const int threads = tsr_parts(job->m.nvals + job->m.nvec, TSR_MD_THREAD_WORK, job->nthreads);
     const listing l = {.job = job,
                        .lists = {.a_p = job->a.p.list, .b_p = job->b.p.list, .m_p = job->m.p.list, .m_h = job->m.h, .a_i = job->a.i,
-                                 .b_i = job->b.i, .m_i = job->m.i, .narrow_offsets = job->narrow_offsets, .nvals = job->m.nvals, .wide = job->a.wide},
+                                 .b_i = job->b.i, .m_i = job->m.i, .nvals = job->m.nvals, .a_nvals = job->a.nvals, .b_nvals = job->b.nvals, .wide = job->a.wide,
+                                 .narrow_offsets = job->narrow_offsets, .far = lists_are_far(&job->b)},
                        .count = TSR_PICK_ISA(tsr_md_count_short),
                        .find = TSR_PICK_ISA(tsr_md_find_hits),
                        .nparts = threads > 1 ? threads * PARTS_PER_THREAD : 1};

@@ -5,19 +5,25 @@
 
 #include "kernels/cpu/common/template.h"
 
-enum { TSR_MD_HITS_MOST = 256 };
+enum {
+    TSR_MD_SHORT_MOST = 512, /* pairs in one go */
+    TSR_MD_HITS_MOST = 256
+};
 
-/* Ascending lists of two matrices and a mask whose indices name lists of B: all offsets of one width, all indices of one; indices are below 2^31. */
+/* Ascending lists of two matrices and a mask whose indices name lists of B: all offsets of one width, all indices of one; indices and rows are
+ * below 2^31. */
 typedef struct tsr_md_short {
     const void *a_p, *b_p, *m_p;
     const int64_t *m_h;
     const void *a_i, *b_i, *m_i;
     int64_t nvals; /* of the mask */
+    int64_t a_nvals, b_nvals;
     bool wide, narrow_offsets;
+    bool far; /* lists of B may be in no cache */
 } tsr_md_short;
 
-/* counts[e - begin] for each entry of the mask in [begin, end); `begin` is one of the stored row `row`. */
-typedef void tsr_md_short_function(uint32_t *counts, const tsr_md_short *s, int64_t row, int64_t begin, int64_t end);
+/* counts[e - begin] for each entry of the mask in [begin, end), TSR_MD_SHORT_MOST at most; `begin` is one of the stored row v. */
+typedef void tsr_md_short_function(uint32_t *counts, const tsr_md_short *s, int64_t v, int64_t begin, int64_t end);
 TSR_DECLARE_ISA(tsr_md_short_function, tsr_md_count_short);
 
 /* Entries that two lists have in common, ascending: of A by index[], of B by place[], both counted from the beginning of the list. */
