@@ -48,6 +48,8 @@ void tsr_late_team_begin(void)
 {
     if (sparable && had_team)
         judge(waited_here_ns);
+    else if (had_team && waited_here_ns == 0) /* says at least that teams come */
+        atomic_store_explicit(&untried_ns, 0, memory_order_relaxed);
     sparable = had_team = false;
     waited_here_ns = 0;
     spent = NULL;

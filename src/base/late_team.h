@@ -1,7 +1,7 @@
 /* Teams that come late.  Where threads of another library spin on every processor (OpenBLAS's do for 20 ms after its last call), or other programs
  * have them, the first thread of a region waits for the others for much longer than it computed, call after call.  Then what surely takes less
  * longer by one thread than was waited is computed by one, until that has cost what was lost; then a team is tried again.  In a process that
- * has seen no team in time yet, what one thread does before others could do it with a team has one thread, until that has cost what a late team would.
+ * has seen no team in time yet, of any call, what one thread does before others could do it with a team has one thread, until that has cost what a late team would.
  *
  * Results are the same bits: a region's parts do not depend on how many threads compute them.
  * SPDX-License-Identifier: Apache-2.0 */

@@ -12,6 +12,7 @@
 enum {
     SAMPLES = 128,
     PARTS_PER_THREAD = 8,
+    PAIR_STEPS = 2, /* a pair is counted and becomes a result */
     FAR_BYTES = 32 << 20,
     UNEVEN = 16 /* one list so many times as long as the other is searched for what both have */
 };
@@ -137,7 +138,7 @@ static void count_part(void *context, int64_t part)
 
 tsr_status tsr_md_lists(const tsr_md_job *job)
 {
-    const int threads = tsr_parts(job->m.nvals + job->m.nvec, TSR_MD_THREAD_WORK, job->nthreads);
+    const int threads = tsr_parts(PAIR_STEPS * job->m.nvals + job->m.nvec, TSR_MD_THREAD_WORK, job->nthreads);
     const listing l = {.job = job,
                        .lists = {.a_p = job->a.p.list, .b_p = job->b.p.list, .m_p = job->m.p.list, .m_h = job->m.h, .a_i = job->a.i,
                                  .b_i = job->b.i, .m_i = job->m.i, .nvals = job->m.nvals, .a_nvals = job->a.nvals, .b_nvals = job->b.nvals, .wide = job->a.wide,

@@ -227,9 +227,11 @@ static void prepare(selecting *w, const tsr_selection *s, int nthreads)
         memcpy(w->thunks + k * w->size, &s->thunk, w->size);
 }
 
+/* By place each vector is looked at twice, whatever it has. */
 static int threads_of(const tsr_selection *s)
 {
-    return tsr_pass_threads((s->function ? TSR_CALL_PASSES : 1) * s->a.nvals + s->a.nvec, s->nthreads);
+    enum { VECTOR_PASSES = 4 };
+    return tsr_pass_threads((s->function ? TSR_CALL_PASSES : 1) * s->a.nvals + (s->placed ? VECTOR_PASSES : 1) * s->a.nvec, s->nthreads);
 }
 
 static tsr_status count_values(tsr_selection *s, int64_t *p, int nthreads)
