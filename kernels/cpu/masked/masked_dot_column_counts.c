@@ -26,8 +26,11 @@ static void ask_ahead(const tsr_md_job *job, const tsr_md_deferred *list, int64_
             if (list[t - STRIDE] <= first)                                                                                   \
                 return even + odd;                                                                                           \
         }                                                                                                                    \
-        for (; t > 0; t--)                                                                                                   \
-            even += mark[list[t - 1]];                                                                                       \
+        if (t > 0) {                                                                                                         \
+            TSR_UNROLL(8)                                                                                                    \
+            for (int64_t s = 1; s < STRIDE; s++)                                                                             \
+                even += mark[list[t > s ? t - s : 0]] & -(t >= s);                                                           \
+        }                                                                                                                    \
         return even + odd;                                                                                                   \
     }                                                                                                                        \
     static void rows_##T(const tsr_md_job *job, const uint8_t *mark, const tsr_md_deferred *list, int64_t n, T first)        \

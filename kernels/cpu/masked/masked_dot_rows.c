@@ -1,6 +1,6 @@
 /* Masked dot product by rows of the mask, where only the number of products counts, or whether there is one: a row of A is marked, one byte for
  * every value an index can take, and each list of B that the row of the mask names is summed over the marks, up to the last index of the row.
- * Nothing is planned before, and no branch depends on what a list holds but the one that ends it.
+ * Nothing is planned before, and no branch depends on what a list holds, or on how many indices are left at its end, but the one that ends it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/common/chunks.h"
 #include "kernels/cpu/common/simd.h"
@@ -53,13 +53,6 @@ static void put(walker *w, int64_t count)
     w->counts[w->filled++] = (uint32_t)count;
     if (w->filled == TSR_MD_CHUNK)
         flush(w);
-}
-
-/* The next entry of the mask is filled by somebody else. */
-static void skip(walker *w)
-{
-    flush(w);
-    w->base++;
 }
 
 static int64_t mask_column(const tsr_md_job *job, int64_t e)
@@ -143,8 +136,11 @@ static void searched(walker *w, int64_t r, int64_t begin, int64_t end, bool one)
             if (list[t + STRIDE - 1] >= last || (one && even + odd))                                                                            \
                 return even + odd;                                                                                                              \
         }                                                                                                                                       \
-        for (; t < n; t++)                                                                                                                      \
-            even += mark[list[t]];                                                                                                              \
+        if (t < n) {                                                                                                                                    \
+            TSR_UNROLL(8)                                                                                                                               \
+            for (int64_t s = t; s < t + STRIDE - 1; s++)                                                                                                \
+                even += mark[list[s < n ? s : n - 1]] & -(s < n);                                                                                       \
+        }                                                                                                                                               \
         return even + odd;                                                                                                                      \
     }
 
@@ -165,7 +161,7 @@ static void searched(walker *w, int64_t r, int64_t begin, int64_t end, bool one)
             if (mirrored && copied(w, e, r, c, na, n))                                                                                          \
                 continue;                                                                                                                       \
             if (!mirrored && tsr_is_far_longer(n, na) && defer(w, e, r, c, na)) {                                                               \
-                skip(w);                                                                                                                        \
+                put(w, 0); /* later */                                                                                                          \
                 continue;                                                                                                                       \
             }                                                                                                                                   \
             put(w, n / TSR_SEARCHED_LIST > na ? search(&job->a, r, &job->b, c, one) : sum_##T(w->mark, list, n, a[na - 1], one));               \
