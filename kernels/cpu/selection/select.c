@@ -1,24 +1,22 @@
-/* Selection by value or by a function: a bit for every entry, counted by vector, then the entries with one.
+/* Selection by value, by a function, or by place in short vectors: a bit for every entry, counted by vector, then the entries with one.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cpu/common/chunks.h"
 #include "kernels/cpu/elementwise/ewise_loops.h"
-#include "kernels/cpu/selection/select_places.h"
+#include "kernels/cpu/selection/kept_entries.h"
+#include "kernels/cpu/selection/place_rows.h"
 #include "kernels/selection.h"
 #include "src/base/split.h"
 
-enum { WORD = 64, BLOCK = 512, PARTS_PER_THREAD = 8 };
+enum { WORD = 64, BLOCK = TSR_KEPT_BLOCK };
 
 typedef struct selecting {
     const tsr_selection *s;
-    int64_t *counts;  /* p of the result, written: counts at [v + 1] */
-    const int64_t *p; /* ... read */
-    void *i, *x;
     size_t size;
     tsr_ewise_table loops;
-    int nparts;
+    int64_t (*place)(const tsr_selection *s, int64_t v, int64_t from, int64_t n);
     _Alignas(64) char thunks[BLOCK * sizeof(uint64_t)];
 } selecting;
 
@@ -116,115 +114,39 @@ static void compare_blocks(const selecting *w, int64_t first, int64_t last)
         compare_block(w, block * BLOCK, n - block * BLOCK < BLOCK ? n - block * BLOCK : BLOCK);
 }
 
-/* The bits of entries [from, to) among those of one word. */
-static uint64_t some_bits(const uint64_t *kept, int64_t word, int64_t from, int64_t to)
-{
-    const int64_t begin = word * WORD;
-    uint64_t bits = kept[word];
-    if (from > begin)
-        bits &= ~UINT64_C(0) << (from - begin);
-    if (to < begin + WORD)
-        bits &= ~(~UINT64_C(0) << (to - begin));
-    return bits;
-}
+/* ---- bits by place ---- */
 
-/* ---- counts ---- */
-
-static int64_t count_bits(const uint64_t *kept, int64_t from, int64_t to)
-{
-    int64_t n = 0;
-    for (int64_t word = from / WORD; word * WORD < to; word++)
-        n += __builtin_popcountll(some_bits(kept, word, from, to));
-    return n;
-}
-
-/* Entries [from, to) add to the counts of their vectors, of which the first and the last may be others' too. */
-static void count_entries(const selecting *w, int64_t from, int64_t to)
+static void place_blocks(const selecting *w, int64_t first, int64_t last)
 {
     const tsr_view *a = &w->s->a;
-    int64_t begin = from;
-    for (int64_t v = tsr_vector_of(tsr_offsets_of(a), a->nvec, from); begin < to; v++) {
-        const int64_t end = tsr_view_start(a, v + 1), last = end < to ? end : to;
-        if (begin == last)
-            continue;
-        const int64_t n = count_bits(w->s->kept, begin, last);
-        if (begin == tsr_view_start(a, v) && last == end)
-            w->counts[v + 1] = n;
-        else
-            __atomic_fetch_add(&w->counts[v + 1], n, __ATOMIC_RELAXED);
-        begin = last;
+    const int64_t end = last * BLOCK < a->nvals ? last * BLOCK : a->nvals;
+    int64_t v = tsr_vector_of(tsr_offsets_of(a), a->nvec, first * BLOCK);
+    for (int64_t from = first * BLOCK; from < end; from += BLOCK) {
+        for (; tsr_view_start(a, v + 1) <= from; v++) /* without entries */
+            ;
+        v = w->place(w->s, v, from, end - from < BLOCK ? end - from : BLOCK);
     }
 }
 
-static void compare_and_count(void *context, int64_t first, int64_t last)
+/* Of short vectors each takes longer than all its entries; what leaves out one of each copies long runs. */
+static bool places_by_bits(const tsr_selection *s)
 {
-    const selecting *w = context;
-    const int64_t n = w->s->a.nvals;
-    if (w->s->function)
-        ask_blocks(w, first, last);
-    else
-        compare_blocks(w, first, last);
-    count_entries(w, first * BLOCK, last * BLOCK < n ? last * BLOCK : n);
-}
-
-/* ---- entries ---- */
-
-#define COPY_AS(Z, z, X, x) \
-    for (uint64_t rest = bits; rest; rest &= rest - 1) \
-        ((Z *)(z))[to++] = (Z)((const X *)(x))[first + __builtin_ctzll(rest)];
-#define COPY(T, z, x) COPY_AS(T, z, T, x)
-
-static void copy_values(const selecting *w, uint64_t bits, int64_t first, int64_t to)
-{
-    switch (w->size) {
-    case 1: COPY(uint8_t, w->x, w->s->a.x) break;
-    case 2: COPY(uint16_t, w->x, w->s->a.x) break;
-    case 4: COPY(uint32_t, w->x, w->s->a.x) break;
-    default: COPY(uint64_t, w->x, w->s->a.x) break;
-    }
-}
-
-static void copy_indices(const selecting *w, uint64_t bits, int64_t first, int64_t to)
-{
-    const void *i = w->s->a.i;
-    const bool from_narrow = w->s->a.index_size == 4;
-    if (w->s->narrow && from_narrow)
-        COPY(uint32_t, w->i, i)
-    else if (w->s->narrow)
-        COPY_AS(uint32_t, w->i, int64_t, i)
-    else if (from_narrow)
-        COPY_AS(int64_t, w->i, uint32_t, i)
-    else
-        COPY(int64_t, w->i, i)
-}
-
-static void fill_part(void *context, int64_t part)
-{
-    const selecting *w = context;
-    const tsr_view *a = &w->s->a;
-    const int64_t first = tsr_part_vector(w->p, a->nvec, (int)part, w->nparts);
-    const int64_t last = tsr_part_vector(w->p, a->nvec, (int)part + 1, w->nparts);
-    const int64_t from = tsr_view_start(a, first), to = tsr_view_start(a, last);
-    int64_t at = w->p[first];
-    for (int64_t word = from / WORD; word * WORD < to; word++) {
-        const uint64_t bits = some_bits(w->s->kept, word, from, to);
-        copy_indices(w, bits, word * WORD, at);
-        if (w->x)
-            copy_values(w, bits, word * WORD, at);
-        at += __builtin_popcountll(bits);
-    }
+    enum { SHORT = 16 };
+    const bool side = s->keep == TSR_EWISE_LT || s->keep == TSR_EWISE_GE;
+    return TSR_PICK_ISA(tsr_kept_loops).place && side && s->a.vlen <= INT32_MAX && s->a.nvals < SHORT * s->a.nvec;
 }
 
 /* ---- both ---- */
 
-static void prepare(selecting *w, const tsr_selection *s, int nthreads)
+static void make_bits(void *context, int64_t first, int64_t last)
 {
-    w->s = s;
-    w->size = tsr_type_size(s->a.type);
-    w->loops = TSR_PICK_ISA(tsr_ewise_table);
-    w->nparts = nthreads > 1 ? nthreads * PARTS_PER_THREAD : 1;
-    for (size_t k = 0; k < BLOCK; k++)
-        memcpy(w->thunks + k * w->size, &s->thunk, w->size);
+    const selecting *w = context;
+    if (w->s->placed)
+        place_blocks(w, first, last);
+    else if (w->s->function)
+        ask_blocks(w, first, last);
+    else
+        compare_blocks(w, first, last);
 }
 
 /* By place each vector is looked at twice, whatever it has. */
@@ -234,41 +156,38 @@ static int threads_of(const tsr_selection *s)
     return tsr_pass_threads((s->function ? TSR_CALL_PASSES : 1) * s->a.nvals + (s->placed ? VECTOR_PASSES : 1) * s->a.nvec, s->nthreads);
 }
 
-static tsr_status count_values(tsr_selection *s, int64_t *p, int nthreads)
+static tsr_status ask_entries(tsr_selection *s, int nthreads)
 {
-    enum { BLOCKS_AT_ONCE = 64 };
+    enum { BLOCKS_AT_ONCE = 16 };
     const int64_t blocks = (s->a.nvals + BLOCK - 1) / BLOCK;
-    selecting w = {.counts = p};
+    selecting w = {.s = s, .size = tsr_type_size(s->a.type), .loops = TSR_PICK_ISA(tsr_ewise_table),
+                   .place = TSR_PICK_ISA(tsr_kept_loops).place};
     s->kept = malloc((size_t)(blocks + 1) * (BLOCK / 8));
     if (!s->kept)
         return TSR_OUT_OF_MEMORY;
-    prepare(&w, s, nthreads);
-    memset(p, 0, (size_t)(s->a.nvec + 1) * sizeof *p);
-    tsr_for_ranges(blocks, BLOCKS_AT_ONCE, nthreads, compare_and_count, &w);
-    for (int64_t v = 0; v < s->a.nvec; v++)
-        p[v + 1] += p[v];
+    for (size_t k = 0; k < BLOCK; k++)
+        memcpy(w.thunks + k * w.size, &s->thunk, w.size);
+    tsr_for_ranges(blocks, BLOCKS_AT_ONCE, nthreads, make_bits, &w);
     return TSR_OK;
+}
+
+static tsr_select_loops loops_of(const tsr_selection *s)
+{
+    return s->kept ? TSR_PICK_ISA(tsr_kept_loops).vectors : TSR_PICK_ISA(tsr_place_loops);
 }
 
 tsr_status tsr_cpu_select_count(tsr_selection *s, int64_t *p)
 {
     const int nthreads = threads_of(s);
-    if (!s->placed)
-        return count_values(s, p, nthreads);
-    tsr_place_count(s, p, nthreads);
-    return TSR_OK;
+    const tsr_status status = s->placed && !places_by_bits(s) ? TSR_OK : ask_entries(s, nthreads);
+    if (status == TSR_OK)
+        tsr_select_vectors_count(s, loops_of(s), p, nthreads);
+    return status;
 }
 
 void tsr_cpu_select_fill(const tsr_selection *s, const int64_t *p, void *i, void *x)
 {
-    const int nthreads = threads_of(s);
-    selecting w = {.p = p, .i = i, .x = x};
-    if (s->placed) {
-        tsr_place_fill(s, p, i, x, nthreads);
-        return;
-    }
-    prepare(&w, s, nthreads);
-    tsr_for_jobs(w.nparts, nthreads, fill_part, &w);
+    tsr_select_vectors_fill(s, loops_of(s), p, i, x, threads_of(s));
 }
 
 void tsr_cpu_select_end(tsr_selection *s)

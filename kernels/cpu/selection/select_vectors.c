@@ -1,20 +1,20 @@
-/* Selection by place: of each vector one run of its entries, or all but one of them.
+/* Selection, vector by vector, by all threads: each counts some vectors from zero, and fills others of as many entries.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/cpu/selection/select_places.h"
+#include "kernels/cpu/selection/select_vectors.h"
 
 #include "kernels/cpu/common/chunks.h"
-#include "kernels/cpu/selection/place_rows.h"
 #include "src/base/split.h"
 
 enum { PARTS_PER_THREAD = 8 };
 
-typedef struct placing {
+typedef struct selecting {
     const tsr_selection *s;
+    tsr_select_loops loops;
     int64_t *counts;  /* p of the result, written */
     const int64_t *p; /* ... read */
     void *i, *x;
     int nparts;
-} placing;
+} selecting;
 
 static int parts_of(const tsr_selection *s, int nthreads)
 {
@@ -23,21 +23,21 @@ static int parts_of(const tsr_selection *s, int nthreads)
 
 static void count_part(void *context, int64_t part)
 {
-    const placing *w = context;
+    const selecting *w = context;
     const int64_t nvec = w->s->a.nvec;
     const int64_t first = tsr_part_begin(nvec, (int)part, w->nparts), last = tsr_part_begin(nvec, (int)part + 1, w->nparts);
-    TSR_PICK_ISA(tsr_place_loops).count(w->s, w->counts, first, last);
+    w->loops.count(w->s, w->counts, first, last);
 }
 
 static void join_part(void *context, int64_t part)
 {
-    const placing *w = context;
+    const selecting *w = context;
     const int64_t nvec = w->s->a.nvec;
     tsr_join_others(w->counts, tsr_part_begin(nvec, (int)part, w->nparts), tsr_part_begin(nvec, (int)part + 1, w->nparts));
 }
 
 /* Each part has counted from zero. */
-static void join_parts(placing *w, int nthreads)
+static void join_parts(selecting *w, int nthreads)
 {
     const int64_t nvec = w->s->a.nvec;
     for (int part = 0; part < w->nparts; part++)
@@ -45,9 +45,9 @@ static void join_parts(placing *w, int nthreads)
     tsr_for_jobs(w->nparts, nthreads, join_part, w);
 }
 
-void tsr_place_count(const tsr_selection *s, int64_t *p, int nthreads)
+void tsr_select_vectors_count(const tsr_selection *s, tsr_select_loops loops, int64_t *p, int nthreads)
 {
-    placing w = {.s = s, .counts = p, .nparts = parts_of(s, nthreads)};
+    selecting w = {.s = s, .loops = loops, .counts = p, .nparts = parts_of(s, nthreads)};
     p[0] = 0;
     tsr_for_jobs(w.nparts, nthreads, count_part, &w);
     join_parts(&w, nthreads);
@@ -55,14 +55,14 @@ void tsr_place_count(const tsr_selection *s, int64_t *p, int nthreads)
 
 static void fill_part(void *context, int64_t part)
 {
-    const placing *w = context;
+    const selecting *w = context;
     const int64_t nvec = w->s->a.nvec;
     const int64_t first = tsr_part_vector(w->p, nvec, (int)part, w->nparts), last = tsr_part_vector(w->p, nvec, (int)part + 1, w->nparts);
-    TSR_PICK_ISA(tsr_place_loops).fill(w->s, w->p, w->i, w->x, first, last);
+    w->loops.fill(w->s, w->p, w->i, w->x, first, last);
 }
 
-void tsr_place_fill(const tsr_selection *s, const int64_t *p, void *i, void *x, int nthreads)
+void tsr_select_vectors_fill(const tsr_selection *s, tsr_select_loops loops, const int64_t *p, void *i, void *x, int nthreads)
 {
-    placing w = {.s = s, .p = p, .i = i, .x = x, .nparts = parts_of(s, nthreads)};
+    selecting w = {.s = s, .loops = loops, .p = p, .i = i, .x = x, .nparts = parts_of(s, nthreads)};
     tsr_for_jobs(w.nparts, nthreads, fill_part, &w);
 }
