@@ -11,7 +11,7 @@ enum { WORD = 64, LANES = 8, SPREAD = 16 };
 /* ---- bits by place ---- */
 
 #if defined(__AVX512BW__)
-/* What is compared with for each entry, in 32 bits; by SPREAD, over what the next vector overwrites.  Returns the vector of the entry behind. */
+/* What is compared with for each entry, in 32 bits; by SPREAD, over what the next vector overwrites.  Returns the last one. */
 TSR_INLINE int64_t spread_from(int32_t *bounds, const tsr_selection *s, int64_t v, int64_t from, int64_t n, const bool hyper, const bool narrow)
 {
     const int64_t *h = s->a.h, slope = s->slope, least = s->bound, behind = from + n;
@@ -24,7 +24,7 @@ TSR_INLINE int64_t spread_from(int32_t *bounds, const tsr_selection *s, int64_t 
         while ((e += SPREAD) < stop);
         e = stop;
         if (e == behind)
-            return end > behind ? v : v + 1;
+            return v;
     }
 }
 
@@ -92,25 +92,25 @@ TSR_INLINE uint64_t bits_below(uint64_t word, uint64_t n)
     return word & ((UINT64_C(1) << n) - 1);
 }
 
-TSR_INLINE void count_vectors(const tsr_selection *s, int64_t *p, int64_t first, int64_t last, const bool narrow)
+TSR_INLINE int64_t count_ends(const tsr_selection *s, int64_t *p, int64_t first, int64_t last, int64_t from, int64_t to, const bool narrow)
 {
     const uint64_t *kept = s->kept;
-    uint64_t begin = (uint64_t)tsr_view_start(&s->a, first), word = begin / WORD;
-    int64_t before = -__builtin_popcountll(bits_below(kept[word], begin % WORD)); /* in words that are behind */
+    uint64_t word = (uint64_t)from / WORD;
+    int64_t before = 0; /* in words that are behind */
     for (int64_t v = first; v < last; v++) {
         const uint64_t end = (uint64_t)tsr_offset(s->a.p, narrow, v + 1);
         for (; word < end / WORD; word++)
             before += __builtin_popcountll(kept[word]);
         p[v + 1] = before + __builtin_popcountll(bits_below(kept[word], end % WORD));
     }
+    for (; word < (uint64_t)to / WORD; word++)
+        before += __builtin_popcountll(kept[word]);
+    return before + __builtin_popcountll(bits_below(kept[word], (uint64_t)to % WORD));
 }
 
-static void count(const tsr_selection *s, int64_t *p, int64_t first, int64_t last)
+static int64_t count(const tsr_selection *s, int64_t *p, int64_t first, int64_t last, int64_t from, int64_t to)
 {
-    if (s->a.narrow_offsets)
-        count_vectors(s, p, first, last, true);
-    else
-        count_vectors(s, p, first, last, false);
+    return s->a.narrow_offsets ? count_ends(s, p, first, last, from, to, true) : count_ends(s, p, first, last, from, to, false);
 }
 
 /* ---- copies ---- */
@@ -245,4 +245,4 @@ static void fill(const tsr_selection *s, const int64_t *p, void *i, void *x, int
     }
 }
 
-const tsr_kept_loops TSR_NAME(tsr_kept_loops) = {place, {count, fill}};
+const tsr_kept_loops TSR_NAME(tsr_kept_loops) = {place, count, fill};

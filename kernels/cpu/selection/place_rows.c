@@ -226,4 +226,4 @@ static void fill(const tsr_selection *s, const int64_t *p, void *i, void *x, int
     fill_vectors(&f, p, first, last);
 }
 
-const tsr_select_loops TSR_NAME(tsr_place_loops) = {count, fill};
+const tsr_place_loops TSR_NAME(tsr_place_loops) = {count, fill};

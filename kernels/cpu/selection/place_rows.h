@@ -6,6 +6,11 @@
 #include "kernels/cpu/common/template.h"
 #include "kernels/cpu/selection/select_vectors.h"
 
-TSR_DECLARE_ISA(extern const tsr_select_loops, tsr_place_loops);
+typedef struct tsr_place_loops {
+    tsr_select_count *count;
+    tsr_select_fill *fill;
+} tsr_place_loops;
+
+TSR_DECLARE_ISA(extern const tsr_place_loops, tsr_place_loops);
 
 #endif

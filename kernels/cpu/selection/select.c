@@ -10,13 +10,16 @@
 #include "kernels/selection.h"
 #include "src/base/split.h"
 
-enum { WORD = 64, BLOCK = TSR_KEPT_BLOCK };
+enum { WORD = 64, BLOCK = TSR_KEPT_BLOCK, PARTS_PER_THREAD = 8, MOST_PARTS = 512 };
 
 typedef struct selecting {
     const tsr_selection *s;
+    int64_t *p; /* of the result */
     size_t size;
     tsr_ewise_table loops;
-    int64_t (*place)(const tsr_selection *s, int64_t v, int64_t from, int64_t n);
+    tsr_kept_loops kept;
+    int nparts;                 /* of whole blocks; a vector is counted by that in which it ends, from its first entry on */
+    int64_t counts[MOST_PARTS + 1]; /* entries that stay, at [part + 1] */
     _Alignas(64) char thunks[BLOCK * sizeof(uint64_t)];
 } selecting;
 
@@ -122,9 +125,9 @@ static void place_blocks(const selecting *w, int64_t first, int64_t last)
     const int64_t end = last * BLOCK < a->nvals ? last * BLOCK : a->nvals;
     int64_t v = tsr_vector_of(tsr_offsets_of(a), a->nvec, first * BLOCK);
     for (int64_t from = first * BLOCK; from < end; from += BLOCK) {
-        for (; tsr_view_start(a, v + 1) <= from; v++) /* without entries */
+        for (; tsr_view_start(a, v + 1) <= from; v++)
             ;
-        v = w->place(w->s, v, from, end - from < BLOCK ? end - from : BLOCK);
+        v = w->kept.place(w->s, v, from, end - from < BLOCK ? end - from : BLOCK);
     }
 }
 
@@ -138,15 +141,42 @@ static bool places_by_bits(const tsr_selection *s)
 
 /* ---- both ---- */
 
-static void make_bits(void *context, int64_t first, int64_t last)
+static void make_bits(const selecting *w, int64_t first, int64_t last)
 {
-    const selecting *w = context;
     if (w->s->placed)
         place_blocks(w, first, last);
     else if (w->s->function)
         ask_blocks(w, first, last);
     else
         compare_blocks(w, first, last);
+}
+
+static int64_t first_block(const selecting *w, int64_t part)
+{
+    return tsr_part_begin((w->s->a.nvals + BLOCK - 1) / BLOCK, (int)part, w->nparts);
+}
+
+/* The first vector that ends in this part. */
+static int64_t first_vector(const selecting *w, int64_t part)
+{
+    const tsr_view *a = &w->s->a;
+    return part == 0 ? 0 : part == w->nparts ? a->nvec : tsr_vector_of(tsr_offsets_of(a), a->nvec, first_block(w, part) * BLOCK);
+}
+
+static void count_part(void *context, int64_t part)
+{
+    selecting *w = context;
+    const int64_t first = first_block(w, part), last = first_block(w, part + 1), n = w->s->a.nvals;
+    make_bits(w, first, last);
+    w->counts[part + 1] = w->kept.count(w->s, w->p, first_vector(w, part), first_vector(w, part + 1), first * BLOCK, last * BLOCK < n ? last * BLOCK : n);
+}
+
+static void join_part(void *context, int64_t part)
+{
+    const selecting *w = context;
+    const int64_t before = w->counts[part], last = first_vector(w, part + 1);
+    for (int64_t v = first_vector(w, part); before > 0 && v < last; v++)
+        w->p[v + 1] += before;
 }
 
 /* By place each vector is looked at twice, whatever it has. */
@@ -156,38 +186,44 @@ static int threads_of(const tsr_selection *s)
     return tsr_pass_threads((s->function ? TSR_CALL_PASSES : 1) * s->a.nvals + (s->placed ? VECTOR_PASSES : 1) * s->a.nvec, s->nthreads);
 }
 
-static tsr_status ask_entries(tsr_selection *s, int nthreads)
+static int parts_of(const tsr_selection *s, int nthreads)
 {
-    enum { BLOCKS_AT_ONCE = 16 };
-    const int64_t blocks = (s->a.nvals + BLOCK - 1) / BLOCK;
-    selecting w = {.s = s, .size = tsr_type_size(s->a.type), .loops = TSR_PICK_ISA(tsr_ewise_table),
-                   .place = TSR_PICK_ISA(tsr_kept_loops).place};
-    s->kept = malloc((size_t)(blocks + 1) * (BLOCK / 8));
+    const int64_t blocks = (s->a.nvals + BLOCK - 1) / BLOCK, wanted = (int64_t)nthreads * PARTS_PER_THREAD;
+    const int64_t most = blocks < MOST_PARTS ? blocks : MOST_PARTS;
+    return nthreads > 1 && most > 0 ? (int)(wanted < most ? wanted : most) : 1;
+}
+
+static tsr_status count_kept(tsr_selection *s, int64_t *p, int nthreads)
+{
+    const size_t words = (size_t)(s->a.nvals / BLOCK + 2) * (BLOCK / WORD);
+    selecting w = {.s = s, .p = p, .size = tsr_type_size(s->a.type), .loops = TSR_PICK_ISA(tsr_ewise_table), .kept = TSR_PICK_ISA(tsr_kept_loops),
+                   .nparts = parts_of(s, nthreads)};
+    s->kept = malloc(words * sizeof *s->kept);
     if (!s->kept)
         return TSR_OUT_OF_MEMORY;
     for (size_t k = 0; k < BLOCK; k++)
         memcpy(w.thunks + k * w.size, &s->thunk, w.size);
-    tsr_for_ranges(blocks, BLOCKS_AT_ONCE, nthreads, make_bits, &w);
+    p[0] = 0;
+    tsr_for_jobs(w.nparts, nthreads, count_part, &w);
+    for (int part = 0; part < w.nparts; part++)
+        w.counts[part + 1] += w.counts[part];
+    tsr_for_jobs(w.nparts, tsr_pass_threads(s->a.nvec, nthreads), join_part, &w);
     return TSR_OK;
-}
-
-static tsr_select_loops loops_of(const tsr_selection *s)
-{
-    return s->kept ? TSR_PICK_ISA(tsr_kept_loops).vectors : TSR_PICK_ISA(tsr_place_loops);
 }
 
 tsr_status tsr_cpu_select_count(tsr_selection *s, int64_t *p)
 {
     const int nthreads = threads_of(s);
-    const tsr_status status = s->placed && !places_by_bits(s) ? TSR_OK : ask_entries(s, nthreads);
-    if (status == TSR_OK)
-        tsr_select_vectors_count(s, loops_of(s), p, nthreads);
-    return status;
+    if (!s->placed || places_by_bits(s))
+        return count_kept(s, p, nthreads);
+    tsr_select_vectors_count(s, TSR_PICK_ISA(tsr_place_loops).count, p, nthreads);
+    return TSR_OK;
 }
 
 void tsr_cpu_select_fill(const tsr_selection *s, const int64_t *p, void *i, void *x)
 {
-    tsr_select_vectors_fill(s, loops_of(s), p, i, x, threads_of(s));
+    tsr_select_fill *fill = s->kept ? TSR_PICK_ISA(tsr_kept_loops).fill : TSR_PICK_ISA(tsr_place_loops).fill;
+    tsr_select_vectors_fill(s, fill, p, i, x, threads_of(s));
 }
 
 void tsr_cpu_select_end(tsr_selection *s)

@@ -9,7 +9,8 @@ enum { PARTS_PER_THREAD = 8 };
 
 typedef struct selecting {
     const tsr_selection *s;
-    tsr_select_loops loops;
+    tsr_select_count *count;
+    tsr_select_fill *fill;
     int64_t *counts;  /* p of the result, written */
     const int64_t *p; /* ... read */
     void *i, *x;
@@ -26,7 +27,7 @@ static void count_part(void *context, int64_t part)
     const selecting *w = context;
     const int64_t nvec = w->s->a.nvec;
     const int64_t first = tsr_part_begin(nvec, (int)part, w->nparts), last = tsr_part_begin(nvec, (int)part + 1, w->nparts);
-    w->loops.count(w->s, w->counts, first, last);
+    w->count(w->s, w->counts, first, last);
 }
 
 static void join_part(void *context, int64_t part)
@@ -45,9 +46,9 @@ static void join_parts(selecting *w, int nthreads)
     tsr_for_jobs(w->nparts, nthreads, join_part, w);
 }
 
-void tsr_select_vectors_count(const tsr_selection *s, tsr_select_loops loops, int64_t *p, int nthreads)
+void tsr_select_vectors_count(const tsr_selection *s, tsr_select_count *count, int64_t *p, int nthreads)
 {
-    selecting w = {.s = s, .loops = loops, .counts = p, .nparts = parts_of(s, nthreads)};
+    selecting w = {.s = s, .count = count, .counts = p, .nparts = parts_of(s, nthreads)};
     p[0] = 0;
     tsr_for_jobs(w.nparts, nthreads, count_part, &w);
     join_parts(&w, nthreads);
@@ -58,11 +59,11 @@ static void fill_part(void *context, int64_t part)
     const selecting *w = context;
     const int64_t nvec = w->s->a.nvec;
     const int64_t first = tsr_part_vector(w->p, nvec, (int)part, w->nparts), last = tsr_part_vector(w->p, nvec, (int)part + 1, w->nparts);
-    w->loops.fill(w->s, w->p, w->i, w->x, first, last);
+    w->fill(w->s, w->p, w->i, w->x, first, last);
 }
 
-void tsr_select_vectors_fill(const tsr_selection *s, tsr_select_loops loops, const int64_t *p, void *i, void *x, int nthreads)
+void tsr_select_vectors_fill(const tsr_selection *s, tsr_select_fill *fill, const int64_t *p, void *i, void *x, int nthreads)
 {
-    selecting w = {.s = s, .loops = loops, .p = p, .i = i, .x = x, .nparts = parts_of(s, nthreads)};
+    selecting w = {.s = s, .fill = fill, .p = p, .i = i, .x = x, .nparts = parts_of(s, nthreads)};
     tsr_for_jobs(w.nparts, nthreads, fill_part, &w);
 }
