@@ -18,6 +18,8 @@ static _Atomic int64_t lost_ns; /* by waiting, less what one thread took longer 
 static _Atomic int64_t last_ns; /* the last wait */
 static atomic_bool was_late;    /* the last team of a call that might have had one thread */
 
+static atomic_bool seen;        /* a team in time, of any call */
+
 /* Of this thread's call. */
 static _Thread_local bool sparable, had_team;
 static _Thread_local int64_t waited_here_ns;
@@ -46,10 +48,10 @@ static void judge(int64_t waited_ns)
 
 void tsr_late_team_begin(void)
 {
+    if (had_team && waited_here_ns == 0)
+        atomic_store_explicit(&seen, true, memory_order_relaxed);
     if (sparable && had_team)
         judge(waited_here_ns);
-    else if (had_team && waited_here_ns == 0) /* says at least that teams come */
-        atomic_store_explicit(&untried_ns, 0, memory_order_relaxed);
     sparable = had_team = false;
     waited_here_ns = 0;
     spent = NULL;
@@ -81,12 +83,18 @@ bool tsr_late_team_spares(double more_ms, bool wins_alone)
     return SURELY_LESS * more_ns <= (double)atomic_load_explicit(&last_ns, memory_order_relaxed) && spend(&lost_ns, more_ns);
 }
 
+bool tsr_late_team_seen(void)
+{
+    return atomic_load_explicit(&seen, memory_order_relaxed);
+}
+
 void tsr_late_team_forget(void)
 {
     sparable = had_team = false;
     waited_here_ns = 0;
     atomic_store(&untried_ns, UNTRIED);
     atomic_store(&was_late, false);
+    atomic_store(&seen, false);
     atomic_store(&last_ns, 0);
     atomic_store(&lost_ns, 0);
 }

@@ -135,16 +135,15 @@ static void test_a_team_in_time_is_no_longer_untried(void **state)
     assert_false(tsr_late_team_spares(.5, true));
 }
 
-static void test_a_team_in_time_of_another_call_is_a_team(void **state)
+static void test_a_team_in_time_of_another_call_is_seen(void **state)
 {
     (void)state;
     tsr_late_team_waited(100 * MICROSECOND, 15 * MILLISECOND);
     tsr_late_team_begin();
-    assert_true(tsr_late_team_spares(.5, true));
-    tsr_late_team_begin();
+    assert_false(tsr_late_team_seen());
     tsr_late_team_waited(100 * MICROSECOND, 0);
     tsr_late_team_begin();
-    assert_false(tsr_late_team_spares(.5, true));
+    assert_true(tsr_late_team_seen() && tsr_late_team_spares(.5, true));
 }
 
 static void test_calls_count_by_what_they_took(void **state)
@@ -196,7 +195,7 @@ static void test_waiting_is_observed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_a_team_in_time_of_another_call_is_a_team, forget),
+        cmocka_unit_test_setup(test_a_team_in_time_of_another_call_is_seen, forget),
         cmocka_unit_test_setup(test_parts_may_differ, forget),           cmocka_unit_test_setup(test_calls_cost_what_was_lost, forget),
         cmocka_unit_test_setup(test_once_is_an_accident, forget),        cmocka_unit_test_setup(test_a_team_in_time_ends_it, forget),
         cmocka_unit_test_setup(test_others_do_not_count, forget),        cmocka_unit_test_setup(test_a_short_wait_spares_little, forget),

@@ -80,13 +80,14 @@ tsr_status tsr_engine_execute_surely(const tsr_call *call, const tsr_decision *d
     return status == TSR_OK ? status : execute_with(tsr_ref_execute, &alone, &plain, result);
 }
 
-/* Predicted to take so long, by one thread; of SuiteSparse by as many as it has. */
+/* Predicted to take so long, by one thread; of SuiteSparse by as many as it has.  Those that it has come, once a team of any call has. */
 static bool wins_alone(const tsr_call *call, const tsr_decision *d, double alone_ms)
 {
     tsr_features f;
     tsr_features_of(&f, &call->product);
     f.accum_full = call->add_c;
-    return alone_ms < TSR_ROUTE_MARGIN * d->forward_ms * f.nthreads / tsr_suitesparse_threads(&f);
+    const int threads = tsr_suitesparse_threads(&f);
+    return alone_ms < TSR_ROUTE_MARGIN * d->forward_ms * f.nthreads / threads && (threads == 1 || !tsr_late_team_seen());
 }
 
 /* What one thread takes longer than all that are allowed, of what it takes. */
