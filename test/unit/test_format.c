@@ -418,6 +418,28 @@ static void check_vectors(int64_t *p, int64_t nvec)
     free(before);
 }
 
+/* The same entries once more, p, i and x being right, with the vector of each; and that others are told from them. */
+static void check_few(const tsr_view *mask, const int8_t *b, const int64_t *p, const char *i, const int16_t *x, bool narrow, int nthreads)
+{
+    const int64_t kept = p[mask->nvec];
+    const size_t bytes = (size_t)kept * (narrow ? 4 : 8);
+    int64_t *h = malloc((size_t)(kept + 1) * 8);
+    char *few_i = malloc(bytes + 1);
+    int16_t *few_x = malloc((size_t)kept * 2 + 2);
+    h[kept] = few_x[kept] = few_i[bytes] = -77;
+    assert_false(tsr_compact_few(h, few_i, narrow, few_x, kept + 1, mask, b, mask->x, 2, nthreads));
+    assert_true(tsr_compact_few(h, few_i, narrow, few_x, kept, mask, b, mask->x, 2, nthreads));
+    assert_true(h[kept] == -77 && few_x[kept] == -77 && few_i[bytes] == -77);
+    assert_memory_equal(few_i, i, bytes);
+    assert_memory_equal(few_x, x, (size_t)kept * 2);
+    for (int64_t v = 0; v < mask->nvec; v++)
+        for (int64_t q = p[v]; q < p[v + 1]; q++)
+            assert_int_equal(h[q], v);
+    free(h);
+    free(few_i);
+    free(few_x);
+}
+
 static void check_compaction(int64_t nrows, int64_t ncols, bool hyper, int keep, int nthreads, bool wide)
 {
     sample s = new_sample(nrows, ncols, false, hyper, false, 300);
@@ -452,6 +474,7 @@ static void check_compaction(int64_t nrows, int64_t ncols, bool hyper, int keep,
             assert_int_equal(x[q++], ((const int16_t *)mask.x)[e]);
         }
     }
+    check_few(&mask, b, p, i, x, narrow, nthreads);
     check_vectors(p, mask.nvec);
     free(b);
     free(p);

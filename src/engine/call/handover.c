@@ -230,6 +230,33 @@ bool tsr_arrays_mask_vectors(tsr_handover *a, const tsr_memory *memory, const ts
     return true;
 }
 
+bool tsr_arrays_listed(tsr_handover *a, const tsr_memory *memory, int64_t nvals, tsr_type type, bool narrow)
+{
+    if (!add_vectors(a, memory, nvals))
+        return false;
+    a->h = room(a, &a->h_bytes, nvals, sizeof(uint64_t));
+    a->listed = true;
+    if (a->h)
+        return tsr_arrays_entries(a, nvals, type, narrow);
+    tsr_arrays_free(a);
+    return false;
+}
+
+void tsr_arrays_name(tsr_handover *a, const tsr_view *mask)
+{
+    int64_t last = -1;
+    a->nvec = 0;
+    for (int64_t q = 0; q < a->nvals; q++) {
+        const int64_t v = (int64_t)a->h[q];
+        if (v == last)
+            continue;
+        a->p[a->nvec] = (uint64_t)q;
+        a->h[a->nvec++] = (uint64_t)(mask->h ? mask->h[v] : v);
+        last = v;
+    }
+    a->p[a->nvec] = (uint64_t)a->nvals;
+}
+
 void tsr_arrays_drop_empty(tsr_handover *a)
 {
     if (a->h)

@@ -24,6 +24,7 @@ typedef struct tsr_handover {
     int64_t nvals, nvec;
     bool narrow;  /* i has indices of 32 bits (tsr_door.takes_narrow) */
     bool iso;     /* x has one value for all */
+    bool listed;  /* h has those vectors of a sparse result alone that have entries */
     bool jumbled; /* indices inside a vector are in any order */
 } tsr_handover;
 
@@ -54,6 +55,11 @@ bool tsr_arrays_all_vectors(tsr_handover *arrays, int64_t nvec);
 
 /* Sparse or hypersparse to a bitmap of nvec vectors of vlen places; full: every entry is there, in order. */
 bool tsr_arrays_spread(tsr_handover *arrays, int64_t nvec, int64_t vlen, tsr_type type, bool full, int nthreads);
+
+/* Room for a sparse result of few entries, whose vectors are listed; h gets one number for each entry, of stored vectors of the mask, and
+ * tsr_arrays_name then makes p and h of them.  false: out of memory, nothing held. */
+bool tsr_arrays_listed(tsr_handover *arrays, const tsr_memory *memory, int64_t nvals, tsr_type type, bool narrow);
+void tsr_arrays_name(tsr_handover *arrays, const tsr_view *mask);
 
 /* Vectors of a sparse result that have entries; counting may stop at `enough`. */
 int64_t tsr_arrays_nonempty(const tsr_handover *arrays, int64_t enough, int nthreads);

@@ -269,10 +269,31 @@ static tsr_status run_dense(tsr_call *call)
     return status;
 }
 
-static bool compact(tsr_call *call)
+/* Of `kept` entries, few beside the vectors: none of these is looked at that has no entry.  False: not done. */
+static bool compact_few(tsr_call *call, int64_t kept)
+{
+    enum { VECTORS_LEAST = 4096, VECTORS_PER_ENTRY = 64 };
+    const tsr_product *p = &call->product;
+    tsr_handover *arrays = &call->arrays;
+    if (arrays->p || p->mask.format != TSR_SPARSE || p->mask.nvec < VECTORS_LEAST || kept > p->mask.nvec / VECTORS_PER_ENTRY)
+        return false;
+    if (!tsr_arrays_listed(arrays, call->door->memory, kept, p->semiring.type, tsr_call_narrows(call, p->mask.vlen)))
+        return false;
+    if (tsr_compact_few((int64_t *)arrays->h, arrays->i, arrays->narrow, arrays->x, kept, &p->mask, call->masked_b, call->masked_x,
+                        tsr_type_size(p->semiring.type), p->nthreads)) {
+        tsr_arrays_name(arrays, &p->mask);
+        return true;
+    }
+    tsr_arrays_free(arrays);
+    return false;
+}
+
+static bool compact(tsr_call *call, int64_t expected)
 {
     const tsr_product *p = &call->product;
     tsr_handover *arrays = &call->arrays;
+    if (compact_few(call, expected))
+        return true;
     if (!arrays->p && !tsr_arrays_mask_vectors(arrays, call->door->memory, &p->mask))
         return false;
     int64_t *offsets = (int64_t *)arrays->p;
@@ -325,7 +346,7 @@ static tsr_status run_masked(tsr_call *call)
     const tsr_status status = r->stays ? download(call, &result) : execute(call, &result);
     r->stays = result.stays;
     r->total = result.total;
-    return status == TSR_OK && !r->stays && !compact(call) ? TSR_OUT_OF_MEMORY : status;
+    return status == TSR_OK && !r->stays && !compact(call, result.nvals) ? TSR_OUT_OF_MEMORY : status;
 }
 
 /* b, which the host holds, becomes a bitmap on the device, or full. */

@@ -138,6 +138,60 @@ void tsr_compact_fill(void *i, bool narrow, void *x, const int64_t *p, const tsr
     }
 }
 
+/* The stored vector, v or a later one, that entry e is in: twice as far each time, then between. */
+static int64_t vector_from(tsr_offsets p, int64_t v, int64_t nvec, int64_t e)
+{
+    int64_t step = 1;
+    while (v + step < nvec && tsr_offset_at(p, v + step) <= e) {
+        v += step;
+        step *= 2;
+    }
+    return v + tsr_vector_of(tsr_offsets_from(p, v), step < nvec - v ? step : nvec - v, e);
+}
+
+/* Of the kept ones among entries [e, end), the first of which becomes the q-th. */
+static void name_vectors(int64_t *h, int64_t q, const tsr_view *mask, const int8_t *b, int64_t e, int64_t end)
+{
+    const tsr_offsets p = tsr_offsets_of(mask);
+    int64_t v = tsr_vector_of(p, mask->nvec, e);
+    while (e < end) {
+        if (none_of_eight(b, e, end - 8)) {
+            e += 8;
+            continue;
+        }
+        for (const int64_t stop = e + 8 < end ? e + 8 : end; e < stop; e++)
+            if (b[e])
+                h[q++] = v = vector_from(p, v, mask->nvec, e);
+    }
+}
+
+bool tsr_compact_few(int64_t *h, void *i, bool narrow, void *x, int64_t kept, const tsr_view *mask, const int8_t *b, const void *mask_x,
+                     size_t element_size, int nthreads)
+{
+    enum { MOST = 64 };
+    const int wanted = tsr_pass_threads(mask->nvals, nthreads), nparts = wanted < MOST ? wanted : MOST;
+    const size_t size = x && mask_x ? element_size : 0;
+    int64_t before[MOST + 1] = {0};
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
+    for (int part = 0; part < nparts; part++)
+        before[part + 1] = sum_bytes(b, tsr_part_begin(mask->nvals, part, nparts), tsr_part_begin(mask->nvals, part + 1, nparts));
+    for (int part = 0; part < nparts; part++)
+        before[part + 1] += before[part];
+    if (before[nparts] != kept)
+        return false;
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
+    for (int part = 0; part < nparts; part++) {
+        const int64_t q = before[part], kept_end = before[part + 1], e = tsr_part_begin(mask->nvals, part, nparts);
+        if (q < kept_end)
+            name_vectors(h, q, mask, b, e, tsr_part_begin(mask->nvals, part + 1, nparts));
+        if (narrow)
+            fill_sized(i, true, x, q, kept_end, mask, b, mask_x, size, e);
+        else
+            fill_sized(i, false, x, q, kept_end, mask, b, mask_x, size, e);
+    }
+    return true;
+}
+
 /* Places of a bitmap on their way, of which q come before. */
 typedef struct compaction {
     int64_t *p, *i;

@@ -57,6 +57,11 @@ int64_t tsr_compact_count(int64_t *p, const tsr_view *mask, const int8_t *b, int
 void tsr_compact_fill(void *i, bool narrow, void *x, const int64_t *p, const tsr_view *mask, const int8_t *b, const void *mask_x,
                       size_t element_size, int nthreads);
 
+/* The same where few are kept, all vectors at once: i and x, and in h which stored vector of the mask each entry is of, ascending.  False: there
+ * are not `kept` of them; nothing is said then. */
+bool tsr_compact_few(int64_t *h, void *i, bool narrow, void *x, int64_t kept, const tsr_view *mask, const int8_t *b, const void *mask_x,
+                     size_t element_size, int nthreads);
+
 /* Two ascending lists are met by comparing blocks of eight indices: how many pairs of blocks at most; 0 if one is empty. */
 static inline int64_t tsr_list_blocks(int64_t left, int64_t right)
 {

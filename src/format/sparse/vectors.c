@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { MOST_PARTS = 64, FIRST_VECTORS = 1 << 16, FIRST_INDICES = 1 << 13 };
+enum { MOST_PARTS = 64, FIRST_VECTORS = 1 << 16, VECTORS_AT_ONCE = 1 << 12, FIRST_INDICES = 1 << 13 };
 
 static int parts_of(int64_t elements, int nthreads)
 {
@@ -27,7 +27,9 @@ int64_t tsr_nonempty_vectors(const int64_t *p, int64_t nvec, int64_t enough, int
 {
     const int64_t first = nvec < FIRST_VECTORS ? nvec : FIRST_VECTORS, rest = nvec - first;
     const int nparts = parts_of(rest, nthreads);
-    int64_t count = count_part(p, 0, first);
+    int64_t count = 0;
+    for (int64_t v = 0; v < first && count < enough; v += VECTORS_AT_ONCE)
+        count += count_part(p, v, v + VECTORS_AT_ONCE < first ? v + VECTORS_AT_ONCE : first);
     if (count >= enough || rest == 0)
         return count;
 #pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) reduction(+ : count) if (nparts > 1)

@@ -61,7 +61,7 @@ int32_t tsr_list_form(const tsr_settings *s, int64_t nvec, int64_t nonempty, int
 
 int32_t tsr_arrays_form(const tsr_handover *a)
 {
-    return a->h ? GxB_HYPERSPARSE : a->p ? GxB_SPARSE : a->b ? GxB_BITMAP : GxB_FULL;
+    return a->h && !a->listed ? GxB_HYPERSPARSE : a->p ? GxB_SPARSE : a->b ? GxB_BITMAP : GxB_FULL;
 }
 
 /* So many vectors with entries, and no more of them make another form. */
