@@ -13,7 +13,7 @@ enum {
     SAMPLES = 128,
     PARTS_PER_THREAD = 8,
     PAIR_STEPS = 2, /* a pair is counted and becomes a result */
-    FAR_BYTES = 32 << 20,
+    FAR_BYTES = 16 << 20,
     UNEVEN = 16 /* one list so many times as long as the other is searched for what both have */
 };
 

@@ -6,7 +6,7 @@
 #include "kernels/cpu/masked/masked_dot_block.h"
 #include "src/base/types.h"
 
-enum { AHEAD = 16, NEAR = 8 }; /* entries of the mask whose offsets, and whose lists, are prefetched */
+enum { AHEAD = 64, NEAR = 32 }; /* entries of the mask whose offsets, and whose lists, are prefetched */
 
 /* ---- eight with eight ---- */
 

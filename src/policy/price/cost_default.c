@@ -14,7 +14,7 @@ const tsr_cost_cpu tsr_cost_cpu_default = {
     .masked_step = 0.8, .masked_list = 6.0, .masked_entry = 25.0, .masked_column = 0.4,
     .masked_dot_step = 0.45, .masked_dot_entry = 13.0, .masked_turn = 6.0, .masked_fold_step = 1.6, .masked_fold_entry = 30.0,
     .masked_few_list = 15.0, .masked_few_far = 40.0, .masked_few_hit = 2.0,
-    .masked_pair = 7.0, .masked_block = 2.5, .masked_pair_row = 3.75,
+    .masked_pair = 3.5, .masked_block = 2.5, .masked_pair_row = 2.0,
     .masked_short_pair = 16.0, .masked_short_block = 3.0, .masked_short_found = 14.0, .masked_short_product = 3.0,
     .cast_entry = 1.5,
     .build_copy = 2.5, .build_narrow = 8.0, .build_flip = 16.0, .build_value = 4.0, .build_vector = 2.0,
