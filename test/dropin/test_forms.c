@@ -63,8 +63,59 @@ static void test_sums_into_a_bitmap_of_all(void **state)
     }
 }
 
+/* A path of many vertices on which every STEP-th and its two successors are a triangle; symmetric. */
+static GrB_Matrix path(GrB_Index vertices, GrB_Index step)
+{
+    GrB_Matrix A;
+    ok(GrB_Matrix_new(&A, GrB_BOOL, vertices, vertices));
+    for (GrB_Index i = 0; i + 2 < vertices; i++) {
+        const GrB_Index ends[] = {i + 1, i + 2};
+        for (int k = 0; k < (step && i % step == 0 ? 2 : 1); k++) {
+            ok(GrB_Matrix_setElement_BOOL(A, true, i, ends[k]));
+            ok(GrB_Matrix_setElement_BOOL(A, true, ends[k], i));
+        }
+    }
+    ok(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    return A;
+}
+
+typedef GrB_Info product(GrB_Matrix, const GrB_Matrix, const GrB_BinaryOp, const GrB_Semiring, const GrB_Matrix, const GrB_Matrix, const GrB_Descriptor);
+
+/* C<A> = A A' */
+static GrB_Matrix support(product *mxm, GrB_Matrix A, GrB_Index n, int control, double hyper)
+{
+    GrB_Matrix C;
+    ok(GrB_Matrix_new(&C, GrB_FP64, n, n));
+    ok(GxB_Matrix_Option_set(C, GxB_SPARSITY_CONTROL, control));
+    ok(GxB_Matrix_Option_set(C, GxB_HYPER_SWITCH, hyper));
+    ok(mxm(C, A, NULL, GxB_PLUS_PAIR_FP64, A, A, GrB_DESC_ST1));
+    return C;
+}
+
+/* Vectors are listed where few have entries: none, one in hundreds, one in tens; and the result is held as ever. */
+static void test_masked_products_of_few_entries(void **state)
+{
+    enum { VERTICES = 4100 };
+    static const GrB_Index steps[] = {0, 205, 40};
+    static const int controls[] = {GxB_AUTO_SPARSITY, GxB_SPARSE, GxB_HYPERSPARSE};
+    static const double switches[] = {.0625, .01, 0};
+    product *const real = (product *)(uintptr_t)of_suitesparse("GrB_mxm");
+    (void)state;
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+        GrB_Matrix A = path(VERTICES, steps[k]);
+        for (int c = 0; c < 3; c++)
+            for (int h = 0; h < 3; h++) {
+                GrB_Matrix want = support(real, A, VERTICES, controls[c], switches[h]), got = support(GrB_mxm, A, VERTICES, controls[c], switches[h]);
+                expect_same(want, got);
+                ok(GrB_Matrix_free(&want));
+                ok(GrB_Matrix_free(&got));
+            }
+        ok(GrB_Matrix_free(&A));
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums_into_a_bitmap_of_all)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums_into_a_bitmap_of_all), cmocka_unit_test(test_masked_products_of_few_entries)};
     return cmocka_run_group_tests(tests, start_session, stop_session);
 }

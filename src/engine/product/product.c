@@ -272,7 +272,7 @@ static tsr_status run_dense(tsr_call *call)
 /* Of `kept` entries, few beside the vectors: none of these is looked at that has no entry.  False: not done. */
 static bool compact_few(tsr_call *call, int64_t kept)
 {
-    enum { VECTORS_LEAST = 4096, VECTORS_PER_ENTRY = 64 };
+    enum { VECTORS_LEAST = 4096, VECTORS_PER_ENTRY = 32 };
     const tsr_product *p = &call->product;
     tsr_handover *arrays = &call->arrays;
     if (arrays->p || p->mask.format != TSR_SPARSE || p->mask.nvec < VECTORS_LEAST || kept > p->mask.nvec / VECTORS_PER_ENTRY)
