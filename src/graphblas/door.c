@@ -9,6 +9,7 @@
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/memory/block_cache.h"
 #include "src/graphblas/intercept/memory/gathers.h"
+#include "src/graphblas/intercept/memory/heap_top.h"
 #include "src/graphblas/intercept/memory/pins.h"
 #include "src/graphblas/intercept/options.h"
 
@@ -215,7 +216,7 @@ const tsr_door tsr_graphblas_door = {
     .inspect = tsr_will_inspect, .view = view, .held = held, .shape = shape, .form = form, .form_waits = tsr_form_waits, .left_sparse = left_sparse,
     .has_entries = has_entries, .may_be_bitmap = may_be_bitmap, .has_its_form = has_its_form, .holds_sparse = holds_sparse,
     .makes_sparse = makes_sparse, .makes_dense = makes_dense, .takes_narrow = takes_narrow, .accumulator = accumulator, .is_page_locked = tsr_pins_noted, .use_block = tsr_pins_use,
-    .note_gathers = tsr_gathers_note,
+    .note_gathers = tsr_gathers_note, .note_scratch = tsr_heap_top_note,
     .begin_result = tsr_blocks_product, .may_be_absent = may_be_absent, .may_be_compressed = may_be_compressed,
     .may_wait = may_wait, .yield = yield_c, .take = take,
     .hand_over = hand_over, .leave = leave, .defer = defer};

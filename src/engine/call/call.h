@@ -138,6 +138,7 @@ typedef struct tsr_door {
     void (*use_block)(const void *block, const tsr_backend *device);
     void (*note_gathers)(const void *block, size_t bytes, double rows); /* the host is about to read so many rows of it, anywhere */
     void (*begin_result)(size_t bytes);          /* of so many bytes */
+    void (*note_scratch)(const void *block, size_t bytes); /* the call holds this beside its result, and gives it back */
 
     /* ---- the result ---- */
     bool (*may_be_absent)(void *C);              /* its contents may be on a device only, dense */

@@ -217,6 +217,7 @@ static bool reserve(tsr_call *call)
     call->remote.may_stay = waits && !call->in_place && call->decision.backend->contents;
     if (!call->masked_x || !call->masked_b)
         return false;
+    call->door->note_scratch(call->masked_x, entries * tsr_type_size(p->semiring.type));
     return !(waits && tsr_config_get()->defer) || reserve_masked(call);
 }
 
