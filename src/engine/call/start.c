@@ -9,6 +9,7 @@
 #include "src/engine/call/host.h"
 #include "src/policy/history/start_history.h"
 #include "src/policy/history/stay_history.h"
+#include "src/policy/history/timing_history.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 #include "src/runtime/past_runs.h"
@@ -43,7 +44,7 @@ static void gain(double ms)
         tell(TSR_PAST_GAINED);
 }
 
-void tsr_engine_start_early(void)
+static void start_early(void)
 {
     if (!may_start_early() || !tsr_backend_gpu_unasked() || tsr_backend_gpu_in_use())
         return;
@@ -55,6 +56,12 @@ void tsr_engine_start_early(void)
         tsr_stay_expect();
     atomic_store(&early, true);
     tsr_backend_gpu_start();
+}
+
+void tsr_engine_begin(void)
+{
+    tsr_timing_begin();
+    start_early();
 }
 
 void tsr_engine_gpu_ran(const tsr_decision *d)

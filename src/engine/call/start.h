@@ -17,7 +17,7 @@ bool tsr_engine_starts_gpu(double gain_ms, double expected_calls);
 void tsr_engine_start_gpu_for(double gain_ms);
 
 /* The program has just begun: beside it, if earlier runs of this command would have gained by that (src/runtime/past_runs.h). */
-void tsr_engine_start_early(void);
+void tsr_engine_begin(void);
 
 /* A call was computed on the GPU. */
 void tsr_engine_gpu_ran(const tsr_decision *d);

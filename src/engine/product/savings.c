@@ -21,7 +21,7 @@ typedef struct kind {
     double entries, ms;
 } kind;
 
-static kind kinds[KINDS];
+static TSR_HISTORY_TABLE(kinds, kind, KINDS);
 static tsr_history history = TSR_HISTORY(kinds);
 
 static uint64_t key_of(const tsr_call *call)

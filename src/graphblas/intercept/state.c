@@ -86,7 +86,8 @@ static void start(GrB_Mode mode, const tsr_memory *user)
         (void) tsr_backend_gpu_installed(); /* looks for its file here, not in the first product */
     tsr_container_begin();
     tsr_door_set_started(true);
-    tsr_engine_start_early();
+    tsr_table_begin();
+    tsr_engine_begin();
 }
 
 static bool switched_off(void)

@@ -3,11 +3,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "src/base/pages.h"
 #include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/hooks.h"
 
-#define SHARDS 64
-#define BUCKETS 64 /* per shard */
+#define SHARDS 16
+#define BUCKETS 16 /* per shard: what the first products touch are pages as well */
 
 typedef struct entry {
     const void *handle;
@@ -29,12 +30,12 @@ static uint64_t hash_of(const void *handle)
 
 static shard *shard_of(uint64_t hash)
 {
-    return &shards[hash >> 58];
+    return &shards[hash >> 60];
 }
 
 static entry **find_link(shard *s, uint64_t hash, const void *handle)
 {
-    entry **link = &s->buckets[(hash >> 52) % BUCKETS];
+    entry **link = &s->buckets[(hash >> 48) % BUCKETS];
     while (*link && (*link)->handle != handle)
         link = &(*link)->next;
     return link;
@@ -51,6 +52,12 @@ static entry *new_entry(const void *handle)
     *e = (entry){.handle = handle, .matrix = matrix};
     tsr_filter_add(handle);
     return e;
+}
+
+void tsr_table_begin(void)
+{
+    tsr_pages_touch(shards, sizeof shards);
+    tsr_pages_touch(tsr_filter, sizeof tsr_filter);
 }
 
 tsr_record *tsr_table_get(const void *handle, bool create)

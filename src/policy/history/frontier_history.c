@@ -15,7 +15,7 @@ typedef struct searches {
     unsigned trial;           /* pushes that the trial may still last; 0: there is none */
 } searches;
 
-static searches kinds[64];
+static TSR_HISTORY_TABLE(kinds, searches, 64);
 static tsr_history history = TSR_HISTORY(kinds);
 
 uint64_t tsr_frontier_kind(double entries, double rows_and_columns, double vectors)

@@ -15,5 +15,7 @@ uint64_t tsr_history_key(const uint64_t *parts, size_t count)
 void tsr_history_forget(tsr_history *history)
 {
     TSR_HISTORY_LOCK(history);
-    memset(history->table, 0, history->places * history->entry_bytes);
+    memset(history->numbers, 0, history->places * sizeof *history->numbers);
+    memset(history->table, 0, history->used * history->entry_bytes);
+    history->used = 0;
 }

@@ -22,8 +22,8 @@ typedef struct host_result {
     uint64_t kind[3]; /* the keys of the call, and of those that made its operands, or 0 */
 } host_result;
 
-static habit habits[1024];
-static host_result results[64];
+static TSR_HISTORY_TABLE(habits, habit, 1024);
+static TSR_HISTORY_TABLE(results, host_result, 64);
 static tsr_history history = TSR_HISTORY(habits), on_host = TSR_HISTORY(results);
 
 void tsr_placement_used(uint64_t key)

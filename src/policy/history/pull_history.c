@@ -9,7 +9,7 @@ typedef struct pulled {
     double unit_ms;
 } pulled;
 
-static pulled pulls[64];
+static TSR_HISTORY_TABLE(pulls, pulled, 64);
 static tsr_history history = TSR_HISTORY(pulls);
 
 void tsr_pull_took(uint64_t key, double unit_ms)

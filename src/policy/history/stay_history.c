@@ -28,7 +28,7 @@ typedef struct loop {
     double excess_ms;           /* what they took longer since then */
 } loop;
 
-static loop loops[256];
+static TSR_HISTORY_TABLE(loops, loop, 256);
 static tsr_history history = TSR_HISTORY(loops);
 
 /* Of all loops. */
@@ -164,7 +164,7 @@ typedef struct matrix {
     double lost_ms; /* by pushes */
 } matrix;
 
-static matrix matrices[64];
+static TSR_HISTORY_TABLE(matrices, matrix, 64);
 static tsr_history searched = TSR_HISTORY(matrices);
 
 static uint64_t size_key(double entries, double rows_and_columns)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "src/base/pages.h"
 #include "src/policy/history/history.h"
 
 enum {
@@ -31,8 +32,8 @@ typedef struct judgement {
     bool lost, slow;
 } judgement;
 
-static timing timings[PLACES];
-static judgement judgements[PLACES];
+static TSR_HISTORY_TABLE(timings, timing, PLACES);
+static TSR_HISTORY_TABLE(judgements, judgement, PLACES);
 static tsr_history times = TSR_HISTORY(timings), judged_routes = TSR_HISTORY(judgements);
 
 /* Is the answer the same, whoever computes it?  Counts are exact in FP64. */
@@ -152,6 +153,12 @@ bool tsr_timing_lost(uint64_t alike)
     TSR_HISTORY_LOCK(&judged_routes);
     const judgement *j = tsr_history_find(&judged_routes, alike);
     return j && j->lost && !j->slow;
+}
+
+void tsr_timing_begin(void)
+{
+    tsr_pages_touch(&timings, TSR_PAGE);
+    tsr_pages_touch(&judgements, TSR_PAGE);
 }
 
 void tsr_timing_forget(void)

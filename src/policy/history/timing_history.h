@@ -33,6 +33,7 @@ uint64_t tsr_timing_alike(const tsr_features *features);
 void tsr_timing_judge(uint64_t alike, tsr_route route, double ms, double suitesparse_ms);
 bool tsr_timing_lost(uint64_t alike);
 
+void tsr_timing_begin(void);  /* a program begins: what its first calls will touch is touched */
 void tsr_timing_forget(void); /* everything (tests) */
 
 #endif
