@@ -97,6 +97,15 @@ static bool is_of_entries(const matched *m)
     return !m->placed && !m->flip && !m->assigns && !m->step.select && !m->full_only;
 }
 
+/* Of one pattern, or what two that differ have in common. */
+static bool try_entries(GrB_Info *info, const tsr_call *call, const matched *m)
+{
+    tsr_call alike = *call, common = *call;
+    alike.operation = &tsr_entries_operation;
+    common.operation = &tsr_common_operation;
+    return tsr_run_call(info, &alike) || (m->A && m->B && !m->step.unite && !call->given.accum && tsr_run_call(info, &common));
+}
+
 static bool try_step(GrB_Info *info, const tsr_output *out, const matched *m)
 {
     tsr_call call = {.given = tsr_given_of(out), .door = &tsr_graphblas_door, .in_place = !out->host,
@@ -114,10 +123,8 @@ static bool try_step(GrB_Info *info, const tsr_output *out, const matched *m)
         return false;
     if (out->host && tsr_few_considers(&call.given, m->step.select) && run_few(info, &call.update))
         return true;
-    if (out->host && has_sparse(out, m->A, m->B)) {
-        call.operation = &tsr_entries_operation;
-        return considers_entries(out, m->A, m->B) && is_of_entries(m) && tsr_run_call(info, &call);
-    }
+    if (out->host && has_sparse(out, m->A, m->B))
+        return considers_entries(out, m->A, m->B) && is_of_entries(m) && try_entries(info, &call, m);
     return out->host ? tsr_run_call(info, &call) : run_on_device(info, &call);
 }
 

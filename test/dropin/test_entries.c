@@ -117,6 +117,7 @@ static void test_results_are_the_same(void **state)
         try_one();
     assert_true(traced("in the place of C") > 0); /* C is an operand */
     assert_true(traced("\"entries") > CASES / 20); /* lists of 32 bits are not only copied */
+    assert_true(traced("\"common") > 0); /* two patterns */
 }
 
 int main(void)

@@ -199,6 +199,13 @@ static void test_what_pays_on_the_host(void **state)
     assert_false(tsr_ewise_pays(&call));
 }
 
+static void common_entries_pay_in_long_lists(void **state)
+{
+    (void)state;
+    assert_true(tsr_common_pays(3200, 3200, 100) && !tsr_common_pays(3100, 3100, 100));
+    assert_true(tsr_common_pays(10, 10000, 100) && !tsr_common_pays(10, 9900, 100));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +219,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_host_result_that_is_uploaded, forget),
         cmocka_unit_test_setup(test_a_host_result_of_host_results, forget),
         cmocka_unit_test(test_what_pays_on_the_host),
+        cmocka_unit_test(common_entries_pay_in_long_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

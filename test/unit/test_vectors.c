@@ -1,7 +1,7 @@
-/* Passes over all vectors or entries of large sparse matrices, on one thread and on several: which vectors have entries, equal lists, offsets
- * from counts.
+/* Passes over all vectors or entries of large sparse matrices, on one thread and on several: which vectors have entries, equal lists, entries
+ * in common, offsets from counts.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/format/sparse/format.h"
+#include "src/format/sparse/common.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 #include <omp.h>
 
 #include "src/base/split.h"
+#include "src/base/types.h"
 #include "test/unit/seeded.h"
 
 enum { VECTORS = 700001 };
@@ -170,6 +171,93 @@ static void test_teams(void **state)
     assert_int_equal(tsr_team(2), 2);
 }
 
+/* ---- entries in common ---- */
+
+enum { ROWS = 1500, COLUMNS = 3000 };
+
+/* Every row has as many entries as `most` says on average, some none, one all; ascending, of 32 or 64 bits. */
+static tsr_view draw_rows(int64_t most, bool narrow)
+{
+    tsr_view v = {.format = TSR_SPARSE, .nrows = ROWS, .ncols = COLUMNS, .vlen = COLUMNS, .index_size = narrow ? 4 : 8, .type = TSR_UINT16};
+    int64_t *p = malloc((ROWS + 1) * sizeof *p), count = 0;
+    void *i = malloc(((size_t)ROWS * COLUMNS + 1) * 8);
+    uint16_t *x = malloc(((size_t)ROWS * COLUMNS + 1) * sizeof *x);
+    for (int64_t r = p[0] = 0; r < ROWS; p[++r] = count)
+        for (int64_t c = 0; c < COLUMNS; c++)
+            if (r == 700 || (r % 7 && draw(COLUMNS) < most)) {
+                if (narrow)
+                    ((uint32_t *)i)[count] = (uint32_t)c;
+                else
+                    ((int64_t *)i)[count] = c;
+                x[count++] = (uint16_t)draw(1 << 16);
+            }
+    v.p = p, v.i = i, v.x = x, v.nvals = count;
+    return v;
+}
+
+static void free_rows(tsr_view *v)
+{
+    free((void *)(uintptr_t)v->p);
+    free((void *)(uintptr_t)v->i);
+    free((void *)(uintptr_t)v->x);
+}
+
+static int64_t column_at(const tsr_view *v, int64_t e)
+{
+    return v->index_size == 4 ? (int64_t)((const uint32_t *)v->i)[e] : ((const int64_t *)v->i)[e];
+}
+
+/* One entry of a row after the other, found by looking at all of the other's. */
+static void expect_common(const tsr_common *c, const void *i, bool narrow, const uint16_t *x, const uint16_t *y, const tsr_view *fewer,
+                          const tsr_view *more)
+{
+    int64_t k = 0;
+    for (int64_t r = 0; r < ROWS; r++) {
+        assert_int_equal(c->p[r], k);
+        int64_t f = tsr_view_start(more, r);
+        for (int64_t e = tsr_view_start(fewer, r); e < tsr_view_start(fewer, r + 1); e++) {
+            while (f < tsr_view_start(more, r + 1) && column_at(more, f) < column_at(fewer, e))
+                f++;
+            if (f == tsr_view_start(more, r + 1) || column_at(more, f) != column_at(fewer, e))
+                continue;
+            assert_int_equal(narrow ? (int64_t)((const uint32_t *)i)[k] : ((const int64_t *)i)[k], column_at(fewer, e));
+            assert_int_equal(x[k], ((const uint16_t *)fewer->x)[e]);
+            assert_int_equal(y[k++], ((const uint16_t *)more->x)[f]);
+        }
+    }
+    assert_int_equal(c->p[ROWS], k);
+}
+
+static void check_common(const tsr_view *fewer, const tsr_view *more, bool narrow)
+{
+    FOR_THREADS(t) {
+        tsr_common c;
+        assert_true(tsr_common_find(&c, fewer, more, *t));
+        const size_t room = (size_t)c.p[ROWS] + 1;
+        void *i = malloc(room * 8);
+        uint16_t *x = malloc(room * sizeof *x), *y = malloc(room * sizeof *y);
+        tsr_common_take(&c, i, narrow, x, y, fewer, more, *t);
+        expect_common(&c, i, narrow, x, y, fewer, more);
+        tsr_common_take(&c, i, narrow, NULL, NULL, fewer, more, *t);
+        tsr_common_free(&c);
+        free(i);
+        free(x);
+        free(y);
+    }
+}
+
+static void test_common(void **state)
+{
+    static const int64_t average[][2] = {{2, 2900}, {1, 700}, {40, 300}, {200, 200}, {0, 5}};
+    (void)state;
+    for (int k = 0; k < 20; k++) {
+        tsr_view fewer = draw_rows(average[k % 5][0], k & 4), more = draw_rows(average[k % 5][1], k & 8);
+        check_common(&fewer, &more, k & 1);
+        free_rows(&fewer);
+        free_rows(&more);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_teams),
         cmocka_unit_test_setup(test_same_indices, set_seed),
         cmocka_unit_test_setup(test_offsets_of_counts, set_seed),
+        cmocka_unit_test_setup(test_common, set_seed),
     };
     return cmocka_run_group_tests(tests, tell_seed, NULL);
 }

@@ -1,5 +1,5 @@
 /* op (x, y) of the entries of sparse matrices on the host, where the result has the pattern of its operand, or of both: indices are copied, and
- * values computed beside each other, or in the place of C's where C is an operand that something is accumulated into.  Lists that differ are left to SuiteSparse, which merges them as fast (docs/negative-results.md).
+ * values computed beside each other, or in the place of C's where C is an operand that something is accumulated into.  What lists that differ have in common: common.c.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/engine/sparse/entries.h"
 
@@ -58,11 +58,10 @@ static bool is_one(const tsr_view *v, bool given)
     return !given || v->iso;
 }
 
-/* All values of the result are the same: SuiteSparse writes only one. */
-static bool makes_one_value(const tsr_call *call, const tsr_view *a, const tsr_view *b)
+bool tsr_entries_make_one_value(const tsr_call *call)
 {
     const tsr_arguments *g = &call->given;
-    const bool x = is_one(a, g->A), y = is_one(b, g->B);
+    const bool x = is_one(&call->a.view, g->A), y = is_one(&call->b.view, g->B);
     switch (call->update.step.op) {
     case TSR_EWISE_ONE:
     case TSR_EWISE_PAIR: return true;
@@ -121,11 +120,11 @@ static void take_operand(tsr_elements *values, tsr_type *type, tsr_operand *scal
     tsr_cast_values(&scalar->scalar, wanted, v->x, v->type, 1, 1);
 }
 
-static void prepare(tsr_call *call, const tsr_view *a)
+void tsr_entries_prepare(tsr_call *call, int64_t count)
 {
     tsr_host_ewise *step = &call->of.host;
     *step = (tsr_host_ewise){.step = call->update.step, .type = call->product.semiring.type};
-    step->step.count = a->nvals;
+    step->step.count = count;
     step->step.unite = false;
     take_operand(&step->arrays.x, &step->x_type, &step->step.x, &call->a.view, call->given.A, step->step.type);
     take_operand(&step->arrays.y, &step->y_type, &step->step.y, &call->b.view, call->given.B, step->step.type);
@@ -154,9 +153,9 @@ static const char *resolve(tsr_call *call)
         return "a transpose, or a complement of no mask";
     if (is_hopeless(call) || !inspect(call) || !fits_c(call, a))
         return "not sparse matrices of one pattern, or of narrow indices that are copied";
-    if (makes_one_value(call, &call->a.view, &call->b.view))
+    if (tsr_entries_make_one_value(call))
         return "the result has one value";
-    prepare(call, a);
+    tsr_entries_prepare(call, a->nvals);
     return take_c(call, a) ? NULL : "C has another pattern, which something is accumulated into";
 }
 

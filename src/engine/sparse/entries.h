@@ -8,4 +8,13 @@
 /* op (x, y) of sparse matrices on the host, an operand being a scalar or of the same pattern: step, A and B of call->update and call->given. */
 extern const tsr_operation tsr_entries_operation;
 
+/* All values of its result are the same: SuiteSparse writes only one. */
+bool tsr_entries_make_one_value(const tsr_call *call);
+
+/* call->of.host of so many entries: values of A and B as they lie, or scalars. */
+void tsr_entries_prepare(tsr_call *call, int64_t count);
+
+/* op (x, y) of the entries that two sparse matrices have in common, where lists are long. */
+extern const tsr_operation tsr_common_operation;
+
 #endif

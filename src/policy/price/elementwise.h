@@ -14,6 +14,10 @@
 /* Entries of sparse matrices of one pattern below which a call on them is forwarded; of a single operand, which SuiteSparse copies as fast while
  * the copy lies in the cache. */
 #define TSR_ENTRIES_LEAST 16384.0
+
+/* Do the common entries of two sparse matrices, of which one has fewer, take less here? */
+bool tsr_common_pays(double fewer, double more, double vectors);
+
 #define TSR_ENTRIES_MOVED_LEAST 1e6
 
 typedef struct tsr_ewise_features {
