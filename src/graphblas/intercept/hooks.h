@@ -52,7 +52,7 @@ unsigned tsr_busy_end(void); /* what it was */
 
 /* Counts, by a hash of the address, how often a handle stands in the side table or in the list of deferred products.
  * Relaxed is enough: a program that touches a matrix from two threads has ordered these calls itself. */
-enum { TSR_FILTER_BITS = 10, TSR_FILTER_SIZE = 1 << TSR_FILTER_BITS };
+enum { TSR_FILTER_BITS = 12, TSR_FILTER_SIZE = 1 << TSR_FILTER_BITS };
 extern uint32_t tsr_filter[TSR_FILTER_SIZE] TSR_OWN;
 
 static inline size_t tsr_filter_index(const void *handle)

@@ -8,7 +8,7 @@
 #include "src/graphblas/intercept/hooks.h"
 
 #define SHARDS 16
-#define BUCKETS 16 /* per shard: what the first products touch are pages as well */
+#define BUCKETS 64 /* per shard */
 
 typedef struct entry {
     const void *handle;
