@@ -2,38 +2,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/build.h"
 
-#include <stdatomic.h>
-
 #include "src/engine/sparse/build.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/options.h"
 #include "src/graphblas/product.h"
 #include "src/policy/price/build.h"
 #include "src/runtime/config.h"
-
-/* What an object takes that nothing was ever put into; 0: not known. */
-static size_t bytes_of_a_new_one(bool vector)
-{
-    static atomic_size_t known[2];
-    size_t bytes = atomic_load(&known[vector]);
-    GrB_Matrix new = NULL;
-    if (bytes)
-        return bytes;
-    const GrB_Type type = tsr_type_handle(TSR_BOOL);
-    const GrB_Info info = vector ? tsr_real.GrB_Vector_new((GrB_Vector *)&new, type, 2) : tsr_real.GrB_Matrix_new(&new, type, 2, 2);
-    if (info == GrB_SUCCESS && tsr_real.GxB_Matrix_memoryUsage(&bytes, new) == GrB_SUCCESS)
-        atomic_store(&known[vector], bytes);
-    if (new)
-        tsr_real.GrB_Matrix_free(&new);
-    return bytes;
-}
-
-/* Neither entries nor any that are pending or deleted, which an attempt to count them would finish.  SuiteSparse builds nothing else. */
-static bool is_new(GrB_Matrix C, bool vector)
-{
-    size_t bytes = 0;
-    return tsr_match_held_sparse(C) && tsr_real.GxB_Matrix_memoryUsage(&bytes, C) == GrB_SUCCESS && bytes <= bytes_of_a_new_one(vector);
-}
 
 /* A hand-over goes by the switch that objects are made with, then by C's own. */
 #define USUAL_SWITCH .0625
@@ -89,7 +63,7 @@ static bool match(tsr_call *call, const GrB_Index *I, const GrB_Index *J, const 
 
 static bool build(GrB_Info *info, tsr_call *call, const GrB_Index *I, const GrB_Index *J, const tsr_argument *X, GrB_Index count, GrB_BinaryOp dup)
 {
-    return is_new(call->given.C, call->given.vector) && (call->given.vector || is_usual(call->given.C)) &&
+    return tsr_match_new(call->given.C, call->given.vector) && (call->given.vector || is_usual(call->given.C)) &&
            match(call, I, J, X, count, dup) && tsr_run_call(info, call);
 }
 

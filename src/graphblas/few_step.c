@@ -145,9 +145,24 @@ static bool reads_c(const few_call *h)
     return g->accum || (g->M && !h->mod.replace) || g->C == g->M || g->C == g->A || g->C == g->B;
 }
 
+/* C<M,structure> = a scalar: into a C without entries SuiteSparse copies the places of M, and their form. */
+static bool sets_places(const few_call *h)
+{
+    const tsr_arguments *g = &h->c->given;
+    return !g->A && !g->B && g->M && !g->accum && h->mod.mask_struct && !h->mod.mask_comp;
+}
+
+/* A new matrix is hypersparse, and has nothing that could be read. */
+static bool is_new(GrB_Matrix C)
+{
+    return tsr_match_sparsity(C) == GxB_HYPERSPARSE && tsr_match_new(C, false);
+}
+
 static bool inspect_c(few_call *h)
 {
     const tsr_arguments *g = &h->c->given;
+    if (sets_places(h) && is_new(g->C))
+        return tsr_few_inspect_emptied(&h->old, g->C, g->vector);
     if (reads_c(h))
         return tsr_few_inspect(&h->old, g->C, g->vector);
     return tsr_few_inspect_emptied(&h->old, g->C, g->vector) && h->old.sparsity != GxB_HYPERSPARSE;
@@ -409,11 +424,9 @@ static bool is_replaced(const few_call *h)
     return !h->s.has_c || (!step->accumulates && (!h->s.has_mask || step->replace));
 }
 
-/* C<M,structure> = a scalar, of a C without entries: SuiteSparse copies the places of M. */
 static bool copies_mask(const few_call *h)
 {
-    const tsr_arguments *g = &h->c->given;
-    return !g->A && !g->B && g->M && !g->accum && h->mod.mask_struct && !h->mod.mask_comp && h->old.view.nvals == 0;
+    return sets_places(h) && h->old.view.nvals == 0;
 }
 
 /* Short vectors; new entries of a C that has none. */

@@ -5,7 +5,7 @@
 #include "src/graphblas/intercept/hooks.h"
 
 /* So few entries SuiteSparse has sorted before we could look at them. */
-enum { SETS = 32, WAYS = 4, QUICKLY_SORTED = 32 };
+enum { SETS = 4096, WAYS = 4, QUICKLY_SORTED = 32 };
 
 typedef struct slot {
     const void *handle;
@@ -14,10 +14,13 @@ typedef struct slot {
     int64_t ends[2];
 } slot;
 
-/* Where handles lie differs from run to run: WAYS of a set are kept beside each other, what was kept longest ago goes. */
+/* Where handles lie differs from run to run: WAYS of a set are kept beside each other, what was kept longest ago goes.  A program may keep a result
+ * of each of a thousand turns, most keep a few: so sets are small, and slots are used in the order in which they are first needed. */
 static struct set {
-    slot ways[WAYS];
+    uint16_t ways[WAYS]; /* number of a slot; 0: none yet */
 } sets[SETS];
+static slot slots[SETS * WAYS + 1];
+static uint16_t used;
 static uint64_t keeps;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -29,23 +32,31 @@ static struct set *set_of(const void *handle)
 /* NULL: none.  Without the mutex only to see that there is none. */
 static slot *slot_of(const void *handle)
 {
-    struct set *set = set_of(handle);
-    for (int k = 0; handle && k < WAYS; k++)
-        if (__atomic_load_n(&set->ways[k].handle, __ATOMIC_RELAXED) == handle)
-            return &set->ways[k];
+    const struct set *set = set_of(handle);
+    for (int k = 0; handle && k < WAYS; k++) {
+        slot *s = &slots[__atomic_load_n(&set->ways[k], __ATOMIC_RELAXED)];
+        if (__atomic_load_n(&s->handle, __ATOMIC_RELAXED) == handle)
+            return s;
+    }
     return NULL;
+}
+
+static slot *slot_of_way(uint16_t *way)
+{
+    if (*way == 0)
+        __atomic_store_n(way, ++used, __ATOMIC_RELAXED);
+    return &slots[*way];
 }
 
 /* The handle's own, a free one, or the oldest of its set; the mutex is held. */
 static slot *slot_for(const void *handle)
 {
-    slot *own = slot_of(handle), *ways = set_of(handle)->ways, *oldest = ways;
-    for (int k = 0; k < WAYS; k++) {
-        const slot *way = &ways[k];
-        if (oldest->handle && (!way->handle || way->kept < oldest->kept))
+    slot *own = slot_of(handle);
+    uint16_t *ways = set_of(handle)->ways, *oldest = ways;
+    for (int k = 0; k < WAYS && slots[*oldest].handle; k++)
+        if (!slots[ways[k]].handle || slots[ways[k]].kept < slots[*oldest].kept)
             oldest = &ways[k];
-    }
-    return own ? own : oldest;
+    return own ? own : slot_of_way(oldest);
 }
 
 bool tsr_held_find(tsr_view *view, int64_t ends[2], const void *handle)
@@ -112,9 +123,7 @@ void tsr_held_forget(const void *handle)
 
 void tsr_held_clear(void)
 {
-    for (int k = 0; k < SETS * WAYS; k++) {
-        const void *handle = sets[k / WAYS].ways[k % WAYS].handle;
-        if (handle)
-            tsr_held_forget(handle);
-    }
+    for (int k = 1; k <= used; k++)
+        if (slots[k].handle)
+            tsr_held_forget(slots[k].handle);
 }

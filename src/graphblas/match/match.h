@@ -47,6 +47,9 @@ bool tsr_match_dense(GrB_Matrix handle);
 int32_t tsr_match_sparsity(GrB_Matrix handle);
 bool tsr_match_held_sparse(GrB_Matrix handle); /* sparse or hypersparse */
 
+/* As it was made: neither entries nor any that are pending or deleted, which an attempt to count them would finish. */
+bool tsr_match_new(GrB_Matrix handle, bool vector);
+
 /* ---- index lists (match_list.c) ---- */
 
 /* An index list of a call, with its length as it is given: GrB_ALL and GxB_RANGE, _STRIDE, _BACKWARDS included. */

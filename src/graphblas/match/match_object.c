@@ -1,5 +1,7 @@
 /* What an object holds, and how; what a descriptor says.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <stdatomic.h>
+
 #include "src/graphblas/intercept/options.h"
 #include "src/graphblas/match/match.h"
 
@@ -100,6 +102,29 @@ bool tsr_match_contents(tsr_view *v, GrB_Matrix handle, tsr_copies *copies)
 bool tsr_match_view(tsr_view *v, GrB_Matrix handle)
 {
     return tsr_match_contents(v, handle, NULL);
+}
+
+/* What an object takes that nothing was ever put into; 0: not known. */
+static size_t bytes_of_a_new_one(bool vector)
+{
+    static atomic_size_t known[2];
+    size_t bytes = atomic_load(&known[vector]);
+    GrB_Matrix new = NULL;
+    if (bytes)
+        return bytes;
+    const GrB_Type type = tsr_type_handle(TSR_BOOL);
+    const GrB_Info info = vector ? tsr_real.GrB_Vector_new((GrB_Vector *)&new, type, 2) : tsr_real.GrB_Matrix_new(&new, type, 2, 2);
+    if (info == GrB_SUCCESS && tsr_real.GxB_Matrix_memoryUsage(&bytes, new) == GrB_SUCCESS)
+        atomic_store(&known[vector], bytes);
+    if (new)
+        tsr_real.GrB_Matrix_free(&new);
+    return bytes;
+}
+
+bool tsr_match_new(GrB_Matrix C, bool vector)
+{
+    size_t bytes = 0;
+    return tsr_match_held_sparse(C) && tsr_real.GxB_Matrix_memoryUsage(&bytes, C) == GrB_SUCCESS && bytes <= bytes_of_a_new_one(vector);
 }
 
 /* THREADS times how many; none: as many as everybody. */
