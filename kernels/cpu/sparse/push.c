@@ -11,6 +11,7 @@
 #include "kernels/cpu/sparse/take.h"
 #include "src/base/split.h"
 
+enum { FEW_ROWS = 1 << 13 };
 
 /* Does it not matter which products a sum has? */
 static bool takes_any(const tsr_push *p)
@@ -201,15 +202,20 @@ static int64_t mean_work(const tsr_push *p)
     return (int64_t)((double)p->u.nvals * (double)p->a.nvals / (double)p->a.nvec);
 }
 
+/* Of few rows the first entries are asked for already: all these lines are in the second cache when the push begins. */
 int64_t tsr_push_work(const tsr_push *p, int64_t most)
 {
     if (!tsr_is_compressed(&p->u))
         return mean_work(p);
     const int64_t *k = p->u.i, end = p->u.p[p->u.nvec];
+    const bool few = end - p->u.p[0] <= FEW_ROWS;
     int64_t work = 0;
     for (int64_t t = p->u.p[0]; t < end && work <= most; t++) {
         __builtin_prefetch((const char *)p->starts + k[t + 2 * TSR_AHEAD < end ? t + 2 * TSR_AHEAD : t] * p->a.index_size);
-        work += tsr_push_start(p, k[t] + 1) - tsr_push_start(p, k[t]);
+        const int64_t start = tsr_push_start(p, k[t]);
+        if (few)
+            __builtin_prefetch((const char *)p->a.i + start * p->a.index_size);
+        work += tsr_push_start(p, k[t] + 1) - start;
     }
     return work;
 }
