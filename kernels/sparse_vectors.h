@@ -106,7 +106,7 @@ tsr_status tsr_ref_push(const tsr_push *push, int64_t work, tsr_few *result); /*
 /* As tsr_push, but u is a bitmap or full and vector j of `a` is column j of the product's right operand: n vectors of length k.  Entry j of
  * vector r of the result is at [r n + j] of b and x, of semiring.result.  Products are U's values, every one counts.  Returns nvals, or a negative
  * number where it declines. */
-int64_t tsr_cpu_pull(const tsr_push *pull, int8_t *b, void *x);
+int64_t tsr_cpu_pull(const tsr_push *pull, int64_t work, int8_t *b, void *x); /* work: multiply-adds, about */
 int64_t tsr_ref_pull(const tsr_push *pull, int8_t *b, void *x); /* u of any form */
 
 /* The same of one sparse vector, jumbled or not, and any products and sums, or the pattern: a list, in the order of the mask's where that is sparse and
@@ -158,7 +158,7 @@ typedef struct tsr_few_kernels {
     int64_t (*push_work)(const tsr_push *push, int64_t most);
     bool (*push_is_joint)(const tsr_push *push, int64_t work);
     tsr_status (*push)(const tsr_push *push, int64_t work, tsr_few *result);
-    int64_t (*pull)(const tsr_push *pull, int8_t *b, void *x);
+    int64_t (*pull)(const tsr_push *pull, int64_t work, int8_t *b, void *x);
     tsr_status (*pull_listed)(const tsr_push *pull, int64_t entries, tsr_few *result);
     bool (*step_takes)(const tsr_few_step *step);
     int64_t (*step_work)(const tsr_few_step *step);

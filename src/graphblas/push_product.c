@@ -420,7 +420,7 @@ static bool pull_here(GrB_Info *info, push_call *h)
     tsr_handover arrays;
     if (!tsr_arrays_dense(&arrays, &tsr_door_memory, n, h->p.semiring.result, true))
         return false;
-    const int64_t nvals = tsr_engine_pull(&h->p, arrays.b, arrays.x);
+    const int64_t nvals = tsr_engine_pull(&h->p, h->work, arrays.b, arrays.x);
     if (nvals < 0) {
         tsr_arrays_free(&arrays);
         return false;

@@ -9,6 +9,7 @@
 #include "kernels/cpu/sparse/bundle.h"
 #include "kernels/cpu/sparse/open.h"
 #include "kernels/cpu/sparse/products.h"
+#include "kernels/cpu/sparse/pull_each.h"
 #include "src/base/split.h"
 
 /* As a macro, bool would be expanded before it is pasted into a name. */
@@ -114,10 +115,14 @@ static void lay_range(void *context, int64_t first, int64_t last)
     TSR_PICK_ISA(tsr_bundle_lay)(w, find_monoid(&w->p->semiring).none(), first, last);
 }
 
-int64_t tsr_cpu_pull(const tsr_push *p, int8_t *b, void *x)
+int64_t tsr_cpu_pull(const tsr_push *p, int64_t work, int8_t *b, void *x)
 {
     tsr_bundle w = {.p = p, .lanes = p->u.nvec <= FEW ? FEW : MANY, .b = b, .x = x};
-    if (!takes(p) || !reserve(&w))
+    if (!takes(p))
+        return -1;
+    if (tsr_pull_is_each(p, work))
+        return tsr_pull_each(p, work, b, x);
+    if (!reserve(&w))
         return -1;
     const monoid m = find_monoid(&p->semiring);
     const int64_t n = p->a.nvec;

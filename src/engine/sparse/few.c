@@ -14,6 +14,8 @@
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 
+enum { PULL_SAMPLE = 256 };
+
 /* ---- products on the host ---- */
 
 static const tsr_few_kernels *kernels(void)
@@ -43,6 +45,18 @@ tsr_status tsr_engine_push(const tsr_push *push, int64_t work, tsr_few *result)
     return kernels()->push(push, work, result);
 }
 
+/* Of a bitmap mask, by some rows of A: those that a search has not seen yet are short ones. */
+static int64_t sampled_work(const tsr_push *p)
+{
+    const tsr_view *m = p->mask;
+    const int64_t rows = p->a.nvec, step = rows / PULL_SAMPLE + 1;
+    int64_t work = 0, sampled = 0;
+    for (int64_t j = 0; j < rows; j += step, sampled++)
+        for (int64_t r = 0; r < p->u.nvec; r++)
+            work += ((m->b[r * m->ld + j] != 0) != p->mask_complement) * (tsr_push_start(p, j + 1) - tsr_push_start(p, j));
+    return (int64_t)((double)work * (double)rows / (double)sampled);
+}
+
 /* Rows of A that a mask lets pass, spread evenly; those of a listed mask one by one. */
 static int64_t pull_work(const tsr_push *p)
 {
@@ -61,14 +75,16 @@ static int64_t pull_work(const tsr_push *p)
 
 int64_t tsr_engine_pull_work(const tsr_push *p)
 {
-    const int64_t work = pull_work(p);
-    const tsr_pull_features features = {.work = work, .places = p->a.nvec * p->u.nvec};
+    const bool sampled = p->mask && p->mask->b && p->mask_structural;
+    const int64_t work = sampled ? sampled_work(p) : pull_work(p);
+    const tsr_pull_features features = {.work = work, .places = p->a.nvec * p->u.nvec,
+                                        .listed = p->mask && tsr_is_compressed(p->mask) && !p->mask_complement};
     return tsr_config_forces_cpu() || tsr_pull_pays(&features) ? work : -1;
 }
 
-int64_t tsr_engine_pull(const tsr_push *pull, int8_t *b, void *x)
+int64_t tsr_engine_pull(const tsr_push *pull, int64_t work, int8_t *b, void *x)
 {
-    return kernels()->pull(pull, b, x);
+    return kernels()->pull(pull, work, b, x);
 }
 
 int64_t tsr_engine_pull_listed_work(const tsr_push *p)

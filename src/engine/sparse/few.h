@@ -12,7 +12,7 @@ uint64_t tsr_engine_push_one(const tsr_push_semiring *semiring, uint64_t of_u, u
 tsr_status tsr_engine_push(const tsr_push *push, int64_t work, tsr_few *result);
 /* The same of a product that is pulled. */
 int64_t tsr_engine_pull_work(const tsr_push *pull);
-int64_t tsr_engine_pull(const tsr_push *pull, int8_t *b, void *x);
+int64_t tsr_engine_pull(const tsr_push *pull, int64_t work, int8_t *b, void *x);
 
 /* One sparse vector times the rows of A: their entries that the mask lets pass, or -1 if SuiteSparse is to take it; the product. */
 int64_t tsr_engine_pull_listed_work(const tsr_push *pull);

@@ -18,10 +18,11 @@ bool tsr_push_pays(const tsr_push_features *f)
     return theirs <= 2 * ours;
 }
 
-/* SuiteSparse takes each vector by itself, and has no price for places that are closed: ours walks over all of them. */
+/* SuiteSparse walks over all places of a dense mask or of none as well, and takes each vector by itself; of a list it walks over that only. */
 bool tsr_pull_pays(const tsr_pull_features *f)
 {
-    return f->work >= f->places;
+    const int64_t places_of_work = f->listed ? 1 : 16;
+    return f->work * places_of_work >= f->places;
 }
 
 /* SuiteSparse searches the rows of a mask for the vector's entries or the other way round.  Without one it looks every entry of A up in a hash

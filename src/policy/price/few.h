@@ -22,6 +22,7 @@ typedef struct tsr_push_features {
 typedef struct tsr_pull_features {
     int64_t work;    /* multiply-adds, were there an entry at every place of the vectors */
     int64_t places;  /* of the result */
+    bool listed;    /* a plain sparse mask names the places */
 } tsr_pull_features;
 
 /* One sparse vector times the rows of a matrix. */
