@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kernels/cuda/spgemm/spgemm.cuh"
+#include "kernels/cuda/spgemm/spgemm_packed.cuh"
 
 /* Words of 32 bits, and how many bits come before each word: since the start of its segment, and in the segments before. */
 template <int T> struct spgemm_bits {
