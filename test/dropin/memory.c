@@ -255,7 +255,7 @@ static void print_huge_pages(GrB_Matrix a, GrB_Matrix b, int few, int all)
 /* A result of 51 MB that is used again: huge pages while that has not paid yet, and later. */
 static void used_again(void)
 {
-    print_huge_pages(sparse(100000, 200000), dense(100000, 64), 6, 20);
+    print_huge_pages(sparse(100000, 200000), dense(100000, 64), 24, 48);
     printf("\n");
 }
 
