@@ -1,8 +1,8 @@
-// Sparse times sparse: analysis of the rows, which finds the bin of each.  For spgemm.cu.
+// Sparse times sparse: analysis of the rows, which finds the bin of each.  For spgemm_host.cu.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kernels/cuda/spgemm/spgemm.cuh"
+#include "kernels/cuda/spgemm/spgemm_common.cuh"
 
 namespace {
 

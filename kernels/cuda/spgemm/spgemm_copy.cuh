@@ -1,4 +1,4 @@
-// Sparse times sparse: bringing stored rows, and parts of rows, to their places.  For spgemm.cu.
+// Sparse times sparse: bringing stored rows, and parts of rows, to their places.  For spgemm_host.cu.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

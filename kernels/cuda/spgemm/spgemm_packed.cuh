@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kernels/cuda/spgemm/spgemm.cuh"
+#include "kernels/cuda/spgemm/spgemm_common.cuh"
 
 /* Up to 32 pieces, a lane each, those without entries behind the others. */
 template <class V> struct spgemm_packed {

@@ -6,7 +6,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/common/arena.cuh"
 #include "kernels/cuda/common/sort.cuh"
-#include "kernels/cuda/spgemm/spgemm.cuh"
+#include "kernels/cuda/spgemm/spgemm_common.cuh"
 
 namespace {
 

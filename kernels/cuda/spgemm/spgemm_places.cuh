@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kernels/cuda/spgemm/spgemm.cuh"
+#include "kernels/cuda/spgemm/spgemm_common.cuh"
 
 constexpr int places_threads = 256, places_warps = places_threads / 32;
 constexpr uint32_t places_ahead = 2; // products that a thread reads at a time: more take registers, and fewer warps fit

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kernels/cuda/spgemm/spgemm.cuh"
+#include "kernels/cuda/spgemm/spgemm_common.cuh"
 
 template <class Key> constexpr int spgemm_sort_threads = sizeof(Key) == 4 ? 256 : 128;
 

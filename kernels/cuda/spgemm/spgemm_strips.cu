@@ -4,7 +4,7 @@
 // strips.  Then each row of B is searched for where strips begin.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/common/arena.cuh"
-#include "kernels/cuda/spgemm/spgemm.cuh"
+#include "kernels/cuda/spgemm/spgemm_common.cuh"
 
 namespace {
 

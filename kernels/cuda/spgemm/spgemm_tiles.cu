@@ -7,7 +7,7 @@
 #include "kernels/cuda/common/arena.cuh"
 #include "kernels/cuda/common/sort.cuh"
 #include "kernels/cuda/common/tile_counts.cuh"
-#include "kernels/cuda/spgemm/spgemm.cuh"
+#include "kernels/cuda/spgemm/spgemm_common.cuh"
 
 #include <cmath>
 
