@@ -54,6 +54,8 @@ static void mappings_stay_mappings(void **state)
     assert_non_null(block);
     is_glibc = (uintptr_t)block % PAGE == 16;
     if (!is_glibc)
+        free(block);
+    if (!is_glibc)
         skip();
     tsr_heap_top_note(block, RESULT);
     void *other = malloc(RESULT);

@@ -39,35 +39,29 @@ SPREAD_BOUNDS(spread_all_narrow, false, true)
 SPREAD_BOUNDS(spread_listed, true, false)
 SPREAD_BOUNDS(spread_listed_narrow, true, true)
 
-/* Those of LANES entries below their bounds; of the first n of them. */
-TSR_INLINE __mmask8 place_few(const tsr_selection *s, const int32_t *bounds, int64_t from, int64_t n, const bool narrow)
+/* Those of LANES entries from i on below their bounds; of the first n of them. */
+TSR_INLINE __mmask8 place_few(const void *i, const int32_t *bounds, int64_t n, const bool narrow)
 {
     const __mmask8 some = n < LANES ? (__mmask8)((1u << n) - 1) : 0xff;
-    const uint32_t *i32 = (const uint32_t *)s->a.i + from;
-    const int64_t *i64 = (const int64_t *)s->a.i + from;
     const __m256i bound = _mm256_loadu_si256((const __m256i *)bounds);
     if (narrow)
-        return _mm256_cmplt_epi32_mask(n < LANES ? _mm256_maskz_loadu_epi32(some, i32) : _mm256_loadu_si256((const __m256i *)i32), bound);
-    return _mm512_cmplt_epi64_mask(n < LANES ? _mm512_maskz_loadu_epi64(some, i64) : _mm512_loadu_si512(i64), _mm512_cvtepi32_epi64(bound));
+        return _mm256_cmplt_epi32_mask(n < LANES ? _mm256_maskz_loadu_epi32(some, i) : _mm256_loadu_si256(i), bound);
+    return _mm512_cmplt_epi64_mask(n < LANES ? _mm512_maskz_loadu_epi64(some, i) : _mm512_loadu_si512(i), _mm512_cvtepi32_epi64(bound));
 }
 
+/* A byte for LANES entries. */
 TSR_INLINE void place_block(const tsr_selection *s, const int32_t *bounds, int64_t from, int64_t n, const bool narrow)
 {
-    const uint64_t others = s->keep == TSR_EWISE_GE ? ~UINT64_C(0) : 0;
-    uint64_t *kept = s->kept + from / WORD;
-    int64_t k = 0;
-    for (; k + WORD <= n; k += WORD) {
-        uint64_t word = 0;
-        TSR_UNROLL(8)
-        for (int64_t l = 0; l < WORD; l += LANES)
-            word |= (uint64_t)place_few(s, bounds + k + l, from + k + l, LANES, narrow) << l;
-        kept[k / WORD] = word ^ others;
-    }
-    uint64_t word = 0;
-    for (int64_t l = k; l < n; l += LANES)
-        word |= (uint64_t)place_few(s, bounds + l, from + l, n - l, narrow) << (l - k);
-    if (k < n)
-        kept[k / WORD] = word ^ others;
+    const size_t size = narrow ? sizeof(uint32_t) : sizeof(int64_t);
+    const char *i = (const char *)s->a.i + (size_t)from * size;
+    const uint8_t others = s->keep == TSR_EWISE_GE ? 0xff : 0;
+    uint8_t *kept = (uint8_t *)(s->kept + from / WORD);
+    const int64_t whole = n / LANES * LANES;
+    TSR_UNROLL(8)
+    for (int64_t k = 0; k < whole; k += LANES)
+        kept[k / LANES] = place_few(i + (size_t)k * size, bounds + k, LANES, narrow) ^ others;
+    if (whole < n)
+        kept[whole / LANES] = place_few(i + (size_t)whole * size, bounds + whole, n - whole, narrow) ^ others;
 }
 
 static int64_t place(const tsr_selection *s, int64_t v, int64_t from, int64_t n)
