@@ -50,6 +50,12 @@ static inline void tsr_offset_fetch(tsr_offsets offsets, int64_t k)
     __builtin_prefetch((const char *)offsets.list + k * (offsets.narrow ? 4 : 8));
 }
 
+/* Rows or columns: of how many vectors a matrix is held. */
+static inline int64_t tsr_view_vectors(const tsr_view *v)
+{
+    return v->by_col ? v->ncols : v->nrows;
+}
+
 /* Where stored vector k of a compressed view begins; k = nvec: where the last one ends. */
 static inline int64_t tsr_view_start(const tsr_view *v, int64_t k)
 {

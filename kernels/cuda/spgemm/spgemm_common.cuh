@@ -53,7 +53,7 @@ struct spgemm_strips {
     void *memory;
     size_t bytes;
 };
-constexpr uint32_t spgemm_strips_most = 64;
+constexpr uint32_t spgemm_strips_most = 64, spgemm_strips_least = 8;
 /* Columns of `wide` strips of `count`, at most: four times the average, about. */
 inline uint64_t spgemm_widest(uint64_t ncols, uint64_t count, uint64_t wide) { return ncols * 4 * wide / count + ncols / 256 + 1; }
 /* strips->count of them.  TSR_DECLINED: the columns of B's rows lie close together, so that most rows are in few strips.  Waits for the stream.  After a

@@ -268,7 +268,7 @@ class Counter {
     {
         w->strips.by_entry = q->a->nvals < q->b->nrows;
         const uint64_t rows = uint64_t(w->strips.by_entry ? q->a->nvals : q->b->nrows), room = bound() * entry_bytes() / 4;
-        for (w->strips.count = wanted; w->strips.count >= 8; w->strips.count /= 2)
+        for (w->strips.count = wanted; w->strips.count >= spgemm_strips_least; w->strips.count /= 2)
             if (rows * (w->strips.count + 1) * sizeof *w->strips.cuts <= room)
                 return w->strips.count;
         return 0;

@@ -8,7 +8,7 @@
 
 namespace {
 
-constexpr int threads = 1024;
+constexpr int threads = 1024, cut_threads = 256;
 constexpr uint32_t samples = 1024, of_columns = samples / 4, of_entries = samples - of_columns; // a quarter at equal distances: see spgemm_widest
 
 struct sampling {
@@ -82,9 +82,9 @@ __global__ void __launch_bounds__(threads) choose_strips(sampling s)
 }
 
 /* A thread for a row of B and a strip. */
-__global__ void __launch_bounds__(256) cut_rows(const int64_t *ap, const uint32_t *ai, const int64_t *bp, const uint32_t *bi, int64_t rows, spgemm_strips strips)
+__global__ void __launch_bounds__(cut_threads) cut_rows(const int64_t *ap, const uint32_t *ai, const int64_t *bp, const uint32_t *bi, int64_t rows, spgemm_strips strips)
 {
-    const uint64_t item = blockIdx.x * uint64_t(256) + threadIdx.x;
+    const uint64_t item = blockIdx.x * uint64_t(cut_threads) + threadIdx.x;
     const int64_t number = int64_t(item / strips.count);
     const uint32_t strip = uint32_t(item % strips.count);
     if (number >= rows)
@@ -131,7 +131,7 @@ tsr_status spgemm_cut_strips(spgemm_strips *strips, const tsr_cuda_spgemm *produ
         status = TSR_DECLINED;
     if (status == TSR_OK) {
         const uint64_t items = uint64_t(rows) * strips->count;
-        TSR_LAUNCH(cut_rows, unsigned((items + 255) / 256), 256u, 0, product->stream, a->p, a->i, b->p, b->i, rows, *strips);
+        TSR_LAUNCH(cut_rows, unsigned((items + cut_threads - 1) / cut_threads), unsigned(cut_threads), 0, product->stream, a->p, a->i, b->p, b->i, rows, *strips);
         status = launch_status();
     }
     if (status != TSR_OK)

@@ -16,7 +16,8 @@ bool tsr_engine_starts_gpu(double gain_ms, double expected_calls);
 /* The same of a call that is done: however much it was, nobody waits for the start. */
 void tsr_engine_start_gpu_for(double gain_ms);
 
-/* The program has just begun: beside it, if earlier runs of this command would have gained by that (src/runtime/past_runs.h). */
+/* The program has just begun: what its first calls will touch is touched, and a device starts beside it if earlier runs of this command would have
+ * gained by that (src/runtime/past_runs.h). */
 void tsr_engine_begin(void);
 
 /* A call was computed on the GPU. */

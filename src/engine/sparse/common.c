@@ -22,26 +22,6 @@ static bool is_taken(const tsr_view *v)
     return v->format == TSR_SPARSE && v->x && !v->jumbled;
 }
 
-static bool is_shaped_as(int64_t nrows, int64_t ncols, bool by_col, const tsr_view *v)
-{
-    return nrows == v->nrows && ncols == v->ncols && by_col == v->by_col;
-}
-
-static bool fits_c(tsr_call *call, const tsr_view *a)
-{
-    tsr_shape c;
-    if (!call->door->shape(&c, call->given.C, false))
-        return false;
-    call->product.semiring.type = c.type;
-    call->c_by_col = call->t_by_col = c.by_col;
-    return is_shaped_as(c.nrows, c.ncols, c.by_col, a);
-}
-
-static int64_t vectors_of(const tsr_view *v)
-{
-    return v->by_col ? v->ncols : v->nrows;
-}
-
 /* Seen before anything is inspected. */
 static bool pays(const tsr_call *call)
 {
@@ -51,7 +31,7 @@ static bool pays(const tsr_call *call)
     if (!call->door->view(&a, call->given.A) || !call->door->view(&b, call->given.B))
         return false;
     const bool fewer_is_a = a.nvals <= b.nvals;
-    return tsr_common_pays((double)(fewer_is_a ? a : b).nvals, (double)(fewer_is_a ? b : a).nvals, (double)vectors_of(&a));
+    return tsr_common_pays((double)(fewer_is_a ? a : b).nvals, (double)(fewer_is_a ? b : a).nvals, (double)tsr_view_vectors(&a));
 }
 
 static const char *resolve(tsr_call *call)
@@ -62,7 +42,7 @@ static const char *resolve(tsr_call *call)
     if (!pays(call))
         return "short lists";
     if (!tsr_object_inspect(&call->a, call->door, call->given.A, true) || !tsr_object_inspect(&call->b, call->door, call->given.B, true) ||
-        !is_taken(a) || !is_taken(b) || !is_shaped_as(a->nrows, a->ncols, a->by_col, b) || !fits_c(call, a))
+        !is_taken(a) || !is_taken(b) || a->nrows != b->nrows || a->ncols != b->ncols || a->by_col != b->by_col || !tsr_entries_fit_c(call, a))
         return "not sparse matrices of one shape and orientation";
     return tsr_entries_make_one_value(call) ? "the result has one value" : NULL;
 }
@@ -86,10 +66,10 @@ static tsr_status compute(tsr_call *call, const tsr_common *common, void *x, voi
 {
     const tsr_view *a = &call->a.view, *b = &call->b.view;
     const bool fewer_is_a = a->nvals <= b->nvals;
-    const int64_t count = common->p[vectors_of(a)];
-    if (!tsr_arrays_compressed(&call->arrays, call->door->memory, vectors_of(a), count, call->of.host.type, tsr_call_narrows(call, a->vlen)))
+    const int64_t count = common->p[tsr_view_vectors(a)];
+    if (!tsr_arrays_compressed(&call->arrays, call->door->memory, tsr_view_vectors(a), count, call->of.host.type, tsr_call_narrows(call, a->vlen)))
         return TSR_OUT_OF_MEMORY;
-    memcpy(call->arrays.p, common->p, (size_t)(vectors_of(a) + 1) * sizeof *common->p);
+    memcpy(call->arrays.p, common->p, (size_t)(tsr_view_vectors(a) + 1) * sizeof *common->p);
     tsr_common_take(common, call->arrays.i, call->arrays.narrow, fewer_is_a ? x : y, fewer_is_a ? y : x, fewer_is_a ? a : b, fewer_is_a ? b : a,
                     call->mod.nthreads);
     call->of.host.arrays.z = call->arrays.x;
@@ -106,7 +86,7 @@ static tsr_status run(tsr_call *call)
     void *x = NULL, *y = NULL;
     if (!tsr_common_find(&common, fewer_is_a ? a : b, fewer_is_a ? b : a, call->mod.nthreads))
         return TSR_OUT_OF_MEMORY;
-    const int64_t count = common.p[vectors_of(a)];
+    const int64_t count = common.p[tsr_view_vectors(a)];
     tsr_entries_prepare(call, count);
     const bool room = reserve_values(&x, &step->arrays.x, a->type, count, step->step.op != TSR_EWISE_SECOND) &&
                       reserve_values(&y, &step->arrays.y, b->type, count, step->step.op != TSR_EWISE_FIRST);

@@ -18,11 +18,6 @@
 
 /* ---- operands ---- */
 
-static int64_t vectors_of(const tsr_view *a)
-{
-    return a->by_col ? a->ncols : a->nrows;
-}
-
 bool tsr_compressed_inspect(tsr_object *object, const tsr_door *door, void *A)
 {
     *object = (tsr_object){.handle = A, .given = true};
@@ -115,7 +110,7 @@ static bool pays(const tsr_call *call, bool held)
 {
     const tsr_view *a = &call->a.view;
     const tsr_picking *p = &call->of.picking;
-    const tsr_pick_features f = {.entries = (double)a->nvals, .vectors = (double)vectors_of(a), .held = held, .nthreads = call->mod.nthreads,
+    const tsr_pick_features f = {.entries = (double)a->nvals, .vectors = (double)tsr_view_vectors(a), .held = held, .nthreads = call->mod.nthreads,
                                  .value_bytes = a->iso ? 0 : (double)tsr_type_size(a->type),
                                  .indices = (p->vectors.list ? (double)p->vectors.count : 0) + (p->places.list ? (double)p->places.count : 0),
                                  .extracts = call->operation == &tsr_device_extract_operation};
@@ -238,7 +233,7 @@ static bool lists_fit(const tsr_call *call)
 {
     const tsr_picking *p = &call->of.picking;
     const tsr_selection_kernels *kernels = tsr_backend_cpu()->host->selection;
-    return kernels->indices_fit(&p->vectors, vectors_of(&call->a.view), call->mod.nthreads) &&
+    return kernels->indices_fit(&p->vectors, tsr_view_vectors(&call->a.view), call->mod.nthreads) &&
            kernels->indices_fit(&p->places, call->a.view.vlen, call->mod.nthreads);
 }
 

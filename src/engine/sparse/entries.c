@@ -15,11 +15,6 @@
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 
-static int64_t vectors_of(const tsr_view *v)
-{
-    return v->by_col ? v->ncols : v->nrows;
-}
-
 /* Of the operand, or of the first one, which the other shares. */
 static const tsr_view *pattern_of(const tsr_call *call)
 {
@@ -86,11 +81,11 @@ static bool same_pattern(const tsr_view *a, const tsr_view *b, int nthreads)
 {
     if (a->nrows != b->nrows || a->ncols != b->ncols || a->by_col != b->by_col || a->nvals != b->nvals || a->jumbled || b->jumbled)
         return false;
-    return tsr_same_indices(offsets_of(a), offsets_of(b), vectors_of(a) + 1, nthreads) &&
+    return tsr_same_indices(offsets_of(a), offsets_of(b), tsr_view_vectors(a) + 1, nthreads) &&
            tsr_same_indices(indices_of(a), indices_of(b), a->nvals, nthreads);
 }
 
-static bool fits_c(tsr_call *call, const tsr_view *a)
+bool tsr_entries_fit_c(tsr_call *call, const tsr_view *a)
 {
     tsr_shape c;
     if (!call->door->shape(&c, call->given.C, false))
@@ -151,7 +146,7 @@ static const char *resolve(tsr_call *call)
     const tsr_view *a = pattern_of(call);
     if (call->mod.tran0 || call->mod.tran1 || call->mod.mask_comp)
         return "a transpose, or a complement of no mask";
-    if (is_hopeless(call) || !inspect(call) || !fits_c(call, a))
+    if (is_hopeless(call) || !inspect(call) || !tsr_entries_fit_c(call, a))
         return "not sparse matrices of one pattern, or of narrow indices that are copied";
     if (tsr_entries_make_one_value(call))
         return "the result has one value";
@@ -182,7 +177,7 @@ static bool reserve(tsr_call *call)
         snprintf(call->decision.reason, sizeof call->decision.reason, "in the place of C");
         return true;
     }
-    if (!tsr_arrays_compressed(&call->arrays, call->door->memory, vectors_of(a), a->nvals, call->of.host.type,
+    if (!tsr_arrays_compressed(&call->arrays, call->door->memory, tsr_view_vectors(a), a->nvals, call->of.host.type,
                                (call->given.B || a->index_size == 4) && tsr_call_narrows(call, a->vlen)))
         return false;
     call->arrays.jumbled = a->jumbled;
@@ -208,7 +203,7 @@ static tsr_status run(tsr_call *call)
         tsr_engine_ewise(&call->of.host, nthreads);
         return TSR_OK;
     }
-    copy(call->arrays.p, false, a->p, offsets_of(a).size, vectors_of(a) + 1, nthreads);
+    copy(call->arrays.p, false, a->p, offsets_of(a).size, tsr_view_vectors(a) + 1, nthreads);
     copy(call->arrays.i, call->arrays.narrow, a->i, a->index_size, a->nvals, nthreads);
     tsr_engine_ewise(&call->of.host, nthreads);
     return TSR_OK;

@@ -8,6 +8,9 @@
 /* op (x, y) of sparse matrices on the host, an operand being a scalar or of the same pattern: step, A and B of call->update and call->given. */
 extern const tsr_operation tsr_entries_operation;
 
+/* Has C the shape and the orientation of an operand?  Then the call knows C's type. */
+bool tsr_entries_fit_c(tsr_call *call, const tsr_view *a);
+
 /* All values of its result are the same: SuiteSparse writes only one. */
 bool tsr_entries_make_one_value(const tsr_call *call);
 

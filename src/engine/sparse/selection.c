@@ -21,11 +21,6 @@ static const tsr_selection_kernels *kernels(void)
 
 /* ---- C and A ---- */
 
-static int64_t vectors_of(const tsr_view *a)
-{
-    return a->by_col ? a->ncols : a->nrows;
-}
-
 /* What SuiteSparse refuses it refuses itself, and names the program's call: the end of ours is a GrB_apply. */
 static bool end_is_valid(const tsr_call *call, const tsr_shape *c)
 {
@@ -184,7 +179,7 @@ static const char *resolve_selection(tsr_call *call)
     why = s->placed ? resolve_places(call) : s->function ? resolve_function(s) : resolve_values(s, type);
     if (why)
         return why;
-    if (!shape_fits(call, vectors_of(&s->a), s->a.vlen))
+    if (!shape_fits(call, tsr_view_vectors(&s->a), s->a.vlen))
         return "dimensions do not match";
     const bool pays = !call->through_t && tsr_select_pays((double)s->a.nvals, (double)s->a.nvec, s->placed);
     return pays || tsr_config_forces_cpu() ? NULL : "not worth it";
@@ -248,7 +243,7 @@ static bool extraction_pays(const tsr_extraction *e)
 
 static bool lists_fit(const tsr_extraction *e)
 {
-    return kernels()->indices_fit(&e->vectors, vectors_of(&e->a), e->nthreads) && kernels()->indices_fit(&e->places, e->a.vlen, e->nthreads);
+    return kernels()->indices_fit(&e->vectors, tsr_view_vectors(&e->a), e->nthreads) && kernels()->indices_fit(&e->places, e->a.vlen, e->nthreads);
 }
 
 static const char *resolve_extraction(tsr_call *call)

@@ -65,14 +65,9 @@ static int64_t find_vector(int64_t *places, const tsr_view *fewer, const tsr_vie
     return more->index_size == 4 ? find_narrow(places, fewer, from, to, more->i, at, end) : find_wide(places, fewer, from, to, more->i, at, end);
 }
 
-static int64_t vectors_of(const tsr_view *v)
-{
-    return v->by_col ? v->ncols : v->nrows;
-}
-
 bool tsr_common_find(tsr_common *common, const tsr_view *fewer, const tsr_view *more, int nthreads)
 {
-    const int64_t nvec = vectors_of(fewer);
+    const int64_t nvec = tsr_view_vectors(fewer);
     const int useful = tsr_pass_threads(more->nvals, nthreads);
     *common = (tsr_common){.places = malloc((size_t)(fewer->nvals + 1) * sizeof *common->places), .p = malloc((size_t)(nvec + 1) * sizeof *common->p)};
     if (!common->places || !common->p) {
@@ -121,7 +116,7 @@ static void take_vector(const tsr_common *c, void *i, bool narrow, void *of_fewe
 void tsr_common_take(const tsr_common *common, void *i, bool narrow, void *of_fewer, void *of_more, const tsr_view *fewer, const tsr_view *more,
                      int nthreads)
 {
-    const int64_t nvec = vectors_of(fewer);
+    const int64_t nvec = tsr_view_vectors(fewer);
     const int useful = tsr_pass_threads(fewer->nvals, nthreads);
 #pragma omp parallel for num_threads(tsr_team(useful)) schedule(dynamic, VECTORS_AT_ONCE) if (useful > 1)
     for (int64_t v = 0; v < nvec; v++)
