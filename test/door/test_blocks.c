@@ -1,5 +1,6 @@
 /* Cache of large freed blocks: what is kept and for how long, fit, bounds, drain, threads.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -286,6 +287,64 @@ static void unaligned_blocks_are_not_kept(void **state)
     assert_int_equal(kept(), 1);
 }
 
+/* ---- a device ---- */
+
+/* Until it is used small blocks of GraphBLAS's are the C library's as they are. */
+static void blocks_are_for_a_device_that_is_used(void **state)
+{
+    (void) state;
+    void *plain = malloc(3 * MIB), *before = NULL, *after = NULL;
+    assert_non_null(plain);
+    tsr_blocks_enable(true);
+    before = tsr_block_malloc(3 * MIB);
+    device_is_used = true;
+    after = tsr_block_malloc(3 * MIB);
+    device_is_used = false;
+    assert_non_null(before);
+    assert_non_null(after);
+    assert_int_equal((uintptr_t) before % 4096 == 0, (uintptr_t) plain % 4096 == 0);
+    assert_int_equal((uintptr_t) after % 4096, 0);
+    tsr_block_free(after);
+    tsr_block_free(before);
+    free(plain);
+}
+
+/* Is the block's mapping to lie in huge pages? */
+static bool is_for_huge_pages(const void *block)
+{
+    FILE *file = fopen("/proc/self/smaps", "r");
+    char line[512];
+    bool inside = false, found = false;
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) {
+        uintptr_t begin, end;
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2)
+            inside = (uintptr_t) block >= begin && (uintptr_t) block < end;
+        else if (inside && strncmp(line, "VmFlags:", 8) == 0)
+            found = strstr(line, " hg");
+    }
+    fclose(file);
+    return found;
+}
+
+static void results_of_a_device_lie_in_huge_pages(void **state)
+{
+    (void) state;
+    if (access("/sys/kernel/mm/transparent_hugepage/enabled", R_OK) != 0)
+        skip();
+    tsr_blocks_enable(true);
+    void *before = tsr_block_result(40 * MIB);
+    device_is_used = true;
+    void *plain = tsr_block_malloc(48 * MIB), *result = tsr_block_result(56 * MIB);
+    device_is_used = false;
+    assert_false(is_for_huge_pages((char *) before + 20 * MIB));
+    assert_false(is_for_huge_pages((char *) plain + 20 * MIB));
+    assert_true(is_for_huge_pages((char *) result + 20 * MIB));
+    tsr_block_free(before);
+    tsr_block_free(plain);
+    tsr_block_free(result);
+}
+
 static void realloc_keeps_contents(void **state)
 {
     (void) state;
@@ -421,7 +480,7 @@ int main(void)
         CASE(too_large_does_not_fit), CASE(sizes_hold_their_bytes), CASE(total_is_bounded), CASE(count_is_bounded),
         CASE(block_over_half_the_limit_is_given_back), CASE(nothing_is_kept_under_a_limit), CASE(what_nothing_took_goes_back),
         CASE(what_is_used_stays), CASE(products_end), CASE(blocks_belong_to_the_c_library), CASE(unaligned_blocks_are_not_kept),
-        CASE(realloc_keeps_contents), CASE(impossible_request_empties_the_cache), CASE(nothing_is_kept_when_disabled),
+        CASE(blocks_are_for_a_device_that_is_used), CASE(results_of_a_device_lie_in_huge_pages), CASE(realloc_keeps_contents), CASE(impossible_request_empties_the_cache), CASE(nothing_is_kept_when_disabled),
         CASE(control_groups_are_known), CASE(threads_never_share_a_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,7 @@ static int set_up(void **state)
 {
     (void) state;
     refusals = 0;
+    device_is_used = true;
     start_cache(true);
     return 0;
 }

@@ -32,8 +32,10 @@ static const costs h200 = {
     .masked_step = 0.0006, .masked_entry = 0.2, .masked_plan = 0.25,
 };
 
-/* ns of the device for a product, on graphs with hubs; ms for launches, reading sizes and both transfers. */
-#define PRODUCT_NS 0.05
+/* ns of the device for a product: .017 to .033, .05 for roads; of a host thread for a byte of C that it takes out of staging memory, into huge pages or
+ * memory that is used again; ms for launches, reading sizes and both transfers. */
+#define PRODUCT_NS 0.025
+#define TAKE_BYTE 0.25
 #define SPARSE_START_MS 0.4
 #define WIDE_INDEX 8.0
 #define NARROW_INDEX 4.0
@@ -154,11 +156,10 @@ double tsr_compressed_download_ms(double bytes)
 
 /* ---- sparse times sparse ---- */
 
-/* The bus, or the threads that write what came over it. */
-static double two_ways_ns(double bus_bytes, double host_bytes, const tsr_sparse_product_features *f)
+/* The bus, or the threads that take `host_byte` ns for a byte. */
+static double two_ways_ns(double bus_bytes, double host_bytes, double host_byte, int nthreads)
 {
-    const costs *c = &h200;
-    const double bus = bus_bytes * c->pcie_byte, host = host_bytes * c->stage_byte / threads_of(f->nthreads);
+    const double bus = bus_bytes * h200.pcie_byte, host = host_bytes * host_byte / threads_of(nthreads);
     return bus > host ? bus : host;
 }
 
@@ -166,12 +167,12 @@ double tsr_sparse_product_gpu_ms(const tsr_sparse_product_features *f)
 {
     const costs *c = &h200;
     const double entries = tsr_sparse_product_entries(f), lines = f->lines * 8, up = f->nvals * (NARROW_INDEX + f->value_bytes) + lines;
-    const double down = two_ways_ns(entries * (NARROW_INDEX + f->value_bytes) + lines, entries * (WIDE_INDEX + f->value_bytes) + lines, f);
+    const double down = two_ways_ns(entries * (NARROW_INDEX + f->value_bytes) + lines, entries * (WIDE_INDEX + f->value_bytes) + lines, TAKE_BYTE, f->nthreads);
     double ns = (f->stays ? 0 : down) + f->work * PRODUCT_NS;
     if (f->sieved)
-        ns += two_ways_ns(f->places / 8, f->places * f->sieve_bytes, f);
+        ns += two_ways_ns(f->places / 8, f->places * f->sieve_bytes, c->stage_byte, f->nthreads);
     if (!f->held)
-        ns += two_ways_ns(up, up, f) + f->nvals * c->narrow_entry / threads_of(f->nthreads) + f->flipped * c->flip_entry;
+        ns += two_ways_ns(up, up, c->stage_byte, f->nthreads) + f->nvals * c->narrow_entry / threads_of(f->nthreads) + f->flipped * c->flip_entry;
     return SPARSE_START_MS + ns * 1e-6;
 }
 
@@ -186,11 +187,10 @@ double tsr_sparse_product_gpu_ms(const tsr_sparse_product_features *f)
 double tsr_pick_gpu_ms(const tsr_pick_features *f)
 {
     const costs *c = &h200;
-    const tsr_sparse_product_features threads = {.nthreads = f->nthreads};
-    double ns = f->entries * (f->extracts ? TAKE_NS : KEEP_NS) + two_ways_ns(f->indices * NARROW_INDEX, f->indices * WIDE_INDEX, &threads);
+    double ns = f->entries * (f->extracts ? TAKE_NS : KEEP_NS) + two_ways_ns(f->indices * NARROW_INDEX, f->indices * WIDE_INDEX, c->stage_byte, f->nthreads);
     if (!f->held) {
         const double up = f->entries * (NARROW_INDEX + f->value_bytes) + f->vectors * WIDE_INDEX;
-        ns += two_ways_ns(up, up, &threads) + f->entries * (c->narrow_entry / threads_of(f->nthreads) + (f->extracts ? c->flip_entry : 0));
+        ns += two_ways_ns(up, up, c->stage_byte, f->nthreads) + f->entries * (c->narrow_entry / threads_of(f->nthreads) + (f->extracts ? c->flip_entry : 0));
     }
     return PICK_START_MS + ns * 1e-6;
 }

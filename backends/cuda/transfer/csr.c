@@ -207,19 +207,6 @@ static int64_t take_narrow_offsets(void *described, const void *staging, int64_t
     return 0;
 }
 
-static tsr_status download_offsets(const tsr_cuda_csr *c, target *t, int64_t *moved)
-{
-    const int nthreads = t->to->nthreads;
-    uint32_t *narrow = new_narrow(c->nrows, c->nvals);
-    if (!narrow)
-        return tsr_cuda_fetch(c->p, c->nrows, sizeof *c->p, take_offsets, t, nthreads, NULL, moved);
-    tsr_status status = tsr_cuda_copy_indices(narrow, sizeof *narrow, c->p, sizeof *c->p, c->nrows, tsr_cuda->compute);
-    if (status == TSR_OK)
-        status = tsr_cuda_fetch(narrow, c->nrows, sizeof *narrow, take_narrow_offsets, t, nthreads, NULL, moved);
-    delete_narrow(narrow, c->nrows, status);
-    return status;
-}
-
 static int64_t take_indices(void *described, const void *staging, int64_t first, int64_t last)
 {
     const target *t = described;
@@ -237,14 +224,31 @@ static int64_t take_values(void *described, const void *staging, int64_t first, 
     return 0;
 }
 
+/* Offsets, with 32 bits where `narrow` has room for them, indices and values, as far as they are wanted; returns how many arrays that are. */
+static int list_arrays(tsr_cuda_fetched *arrays, const tsr_cuda_csr *c, const uint32_t *narrow, target *t)
+{
+    int count = 0;
+    if (t->to->p && narrow)
+        arrays[count++] = (tsr_cuda_fetched){narrow, c->nrows, sizeof *narrow, take_narrow_offsets, t};
+    else if (t->to->p)
+        arrays[count++] = (tsr_cuda_fetched){c->p, c->nrows, sizeof *c->p, take_offsets, t};
+    if (t->to->p && c->nvals)
+        arrays[count++] = (tsr_cuda_fetched){c->i, c->nvals, sizeof *c->i, take_indices, t};
+    if (t->to->x && c->nvals && t->size)
+        arrays[count++] = (tsr_cuda_fetched){c->x, c->nvals, t->size, take_values, t};
+    return count;
+}
+
 tsr_status tsr_cuda_csr_download(const tsr_cuda_csr *c, size_t value_size, int64_t first, int64_t entries, tsr_download *to)
 {
     target t = {.to = to, .row = first, .entries = entries, .size = value_size};
-    int64_t *moved = &to->bytes_moved;
-    tsr_status status = to->p ? download_offsets(c, &t, moved) : TSR_OK;
-    if (status == TSR_OK && to->p && c->nvals)
-        status = tsr_cuda_fetch(c->i, c->nvals, sizeof *c->i, take_indices, &t, to->nthreads, NULL, moved);
-    if (status == TSR_OK && c->nvals && t.size && to->x)
-        status = tsr_cuda_fetch(c->x, c->nvals, t.size, take_values, &t, to->nthreads, NULL, moved);
+    tsr_cuda_fetched arrays[TSR_CUDA_FETCHED];
+    uint32_t *narrow = to->p ? new_narrow(c->nrows, c->nvals) : NULL;
+    const int count = list_arrays(arrays, c, narrow, &t);
+    tsr_status status = narrow ? tsr_cuda_copy_indices(narrow, sizeof *narrow, c->p, sizeof *c->p, c->nrows, tsr_cuda->compute) : TSR_OK;
+    if (status == TSR_OK && count)
+        status = tsr_cuda_fetch_all(arrays, count, to->nthreads, NULL, &to->bytes_moved);
+    if (narrow)
+        delete_narrow(narrow, c->nrows, status);
     return status;
 }

@@ -1,4 +1,4 @@
-/* Chunks of an array on their way to the host: each thread has two, one is emptied while the other arrives.
+/* Chunks of arrays on their way to the host: each thread has two, one is emptied while the other arrives.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/transfer/fetch.h"
 
@@ -12,19 +12,38 @@ enum { TOGETHER = 8, PIECES = 16 };
 
 typedef struct fetch_job {
     tsr_cuda_context *on;
-    const char *device;
-    int64_t count, chunk, nchunks;
-    size_t size;
-    tsr_cuda_take take;
-    void *target;
+    const tsr_cuda_fetched *arrays;
+    int64_t before[TSR_CUDA_FETCHED + 1]; /* chunks of the arrays before each; all of them */
+    int count;
     atomic_int_least64_t next, total;
     atomic_int status;
 } fetch_job;
 
-static int64_t end_of(const fetch_job *j, int64_t chunk)
+/* Elements [first, last) of an array. */
+typedef struct range {
+    const tsr_cuda_fetched *array;
+    int64_t first, last;
+} range;
+
+static int64_t chunks_of(const fetch_job *j)
 {
-    int64_t end = (chunk + 1) * j->chunk;
-    return end < j->count ? end : j->count;
+    return j->before[j->count];
+}
+
+static range range_of(const fetch_job *j, int64_t chunk)
+{
+    int k = 0;
+    while (chunk >= j->before[k + 1])
+        k++;
+    const tsr_cuda_fetched *array = &j->arrays[k];
+    const int64_t elements = tsr_cuda_chunk_elements(array->size), first = (chunk - j->before[k]) * elements;
+    return (range){array, first, first + elements < array->count ? first + elements : array->count};
+}
+
+static tsr_status send(const range *r, const tsr_cuda_chunk *c)
+{
+    const size_t size = r->array->size;
+    return tsr_cuda_to_host(c->staging, (const char *)r->array->device + (size_t)r->first * size, (size_t)(r->last - r->first) * size, tsr_cuda->down);
 }
 
 static bool check(fetch_job *j, tsr_status status)
@@ -37,12 +56,11 @@ static bool check(fetch_job *j, tsr_status status)
 /* The number of the chunk that is now on its way to c; -1: there is none left, or something has failed. */
 static int64_t ask(fetch_job *j, const tsr_cuda_chunk *c)
 {
-    int64_t chunk = atomic_load(&j->status) ? j->nchunks : atomic_fetch_add(&j->next, 1);
-    if (chunk >= j->nchunks)
+    const int64_t chunk = atomic_load(&j->status) ? chunks_of(j) : atomic_fetch_add(&j->next, 1);
+    if (chunk >= chunks_of(j))
         return -1;
-    int64_t first = chunk * j->chunk;
-    size_t bytes = (size_t)(end_of(j, chunk) - first) * j->size;
-    tsr_status status = tsr_cuda_to_host(c->staging, j->device + (size_t)first * j->size, bytes, tsr_cuda->down);
+    const range r = range_of(j, chunk);
+    tsr_status status = send(&r, c);
     if (status == TSR_OK)
         status = tsr_cuda_event_record(c->event, tsr_cuda->down);
     return check(j, status) ? chunk : -1;
@@ -50,8 +68,9 @@ static int64_t ask(fetch_job *j, const tsr_cuda_chunk *c)
 
 static void empty(fetch_job *j, const tsr_cuda_chunk *c, int64_t chunk)
 {
+    const range r = range_of(j, chunk);
     if (check(j, tsr_cuda_event_wait(c->event)))
-        atomic_fetch_add(&j->total, j->take(j->target, c->staging, chunk * j->chunk, end_of(j, chunk)));
+        atomic_fetch_add(&j->total, r.array->take(r.array->target, c->staging, r.first, r.last));
 }
 
 static void fetch_chunks(fetch_job *j, const tsr_cuda_chunk pair[2])
@@ -68,37 +87,44 @@ static void fetch_chunks(fetch_job *j, const tsr_cuda_chunk pair[2])
 
 /* ---- a few chunks ---- */
 
-/* Emptying a chunk takes a thread longer than the bus takes to fill it.  So what fits into a few is brought there by one thread, which asks the driver
- * and waits once, and is taken out by all. */
-static bool fits_together(const fetch_job *j, int pairs, int nthreads)
+static bool is_little(const fetch_job *j)
 {
-    return nthreads > 1 && j->count > j->chunk / 2 && j->nchunks <= TOGETHER && j->nchunks <= 2 * pairs;
+    int64_t bytes = 0;
+    for (int k = 0; k < j->count; k++)
+        bytes += j->arrays[k].count * (int64_t)j->arrays[k].size;
+    return bytes <= tsr_cuda_all.chunk / 2;
 }
 
-static tsr_status download_all(fetch_job *j)
+static tsr_status download_all(const fetch_job *j)
 {
     tsr_status status = TSR_OK;
-    for (int64_t chunk = 0; chunk < j->nchunks && status == TSR_OK; chunk++) {
-        const int64_t first = chunk * j->chunk;
-        status = tsr_cuda_to_host(j->on->chunks[chunk].staging, j->device + (size_t)first * j->size, (size_t)(end_of(j, chunk) - first) * j->size,
-                                  j->on->down);
+    for (int64_t chunk = 0; chunk < chunks_of(j) && status == TSR_OK; chunk++) {
+        const range r = range_of(j, chunk);
+        status = send(&r, &j->on->chunks[chunk]);
     }
     const tsr_status waited = tsr_cuda_wait(j->on->down);
     return status == TSR_OK ? waited : status;
 }
 
+static int64_t take_piece(const fetch_job *j, int64_t piece)
+{
+    const range r = range_of(j, piece / PIECES);
+    const int64_t each = (tsr_cuda_chunk_elements(r.array->size) + PIECES - 1) / PIECES, from = piece % PIECES * each, first = r.first + from;
+    const int64_t last = first + each < r.last ? first + each : r.last;
+    const char *staging = j->on->chunks[piece / PIECES].staging;
+    return first < last ? r.array->take(r.array->target, staging + (size_t)from * r.array->size, first, last) : 0;
+}
+
+/* Emptying a chunk takes a thread longer than the bus takes to fill it.  So what fits into a few is brought there by one thread, which asks the driver
+ * and waits once, and is taken out by all. */
 static tsr_status fetch_together(fetch_job *j, int nthreads)
 {
     const tsr_status status = download_all(j);
-    const int64_t per_chunk = (j->chunk + PIECES - 1) / PIECES, pieces = status == TSR_OK ? j->nchunks * PIECES : 0;
+    const int64_t pieces = status == TSR_OK ? chunks_of(j) * PIECES : 0;
     int64_t total = 0;
-#pragma omp parallel for num_threads(nthreads) reduction(+ : total)
-    for (int64_t piece = 0; piece < pieces; piece++) {
-        const int64_t chunk = piece / PIECES, begin = chunk * j->chunk, end = end_of(j, chunk), first = begin + piece % PIECES * per_chunk;
-        const int64_t last = first + per_chunk < end ? first + per_chunk : end;
-        if (first < last)
-            total += j->take(j->target, (const char *)j->on->chunks[chunk].staging + (size_t)(first - begin) * j->size, first, last);
-    }
+#pragma omp parallel for num_threads(nthreads) reduction(+ : total) if (nthreads > 1)
+    for (int64_t piece = 0; piece < pieces; piece++)
+        total += take_piece(j, piece);
     atomic_store(&j->total, total);
     return status;
 }
@@ -113,21 +139,33 @@ static tsr_status fetch_by_chunks(fetch_job *j, int pairs, int nthreads)
     return (tsr_status)atomic_load(&j->status);
 }
 
-tsr_status tsr_cuda_fetch(const void *device, int64_t count, size_t size, tsr_cuda_take take, void *target, int nthreads,
-                          int64_t *total, int64_t *moved)
+static tsr_status fetch_as_fits(fetch_job *j, int pairs, int nthreads)
 {
-    fetch_job j = {.on = tsr_cuda, .device = device, .count = count, .size = size, .take = take, .target = target};
-    j.chunk = tsr_cuda_chunk_elements(size);
-    j.nchunks = (count + j.chunk - 1) / j.chunk;
-    int pairs = tsr_cuda_need_pairs(j.nchunks < nthreads ? j.nchunks : nthreads);
+    const bool little = is_little(j), few = chunks_of(j) <= TOGETHER && chunks_of(j) <= 2 * pairs;
+    return few && (little || nthreads > 1) ? fetch_together(j, little ? 1 : nthreads) : fetch_by_chunks(j, little ? 1 : pairs, nthreads);
+}
+
+tsr_status tsr_cuda_fetch_all(const tsr_cuda_fetched *arrays, int count, int nthreads, int64_t *total, int64_t *moved)
+{
+    fetch_job j = {.on = tsr_cuda, .arrays = arrays, .count = count};
+    for (int k = 0; k < count; k++)
+        j.before[k + 1] = j.before[k] + (arrays[k].count + tsr_cuda_chunk_elements(arrays[k].size) - 1) / tsr_cuda_chunk_elements(arrays[k].size);
+    const int pairs = tsr_cuda_need_pairs(chunks_of(&j) < nthreads ? chunks_of(&j) : nthreads);
     tsr_status status = pairs < 0 ? (tsr_status)pairs : tsr_cuda_after(tsr_cuda->down, tsr_cuda->compute);
     if (status != TSR_OK)
         return status;
-    status = fits_together(&j, pairs, nthreads) ? fetch_together(&j, nthreads) : fetch_by_chunks(&j, pairs, nthreads);
+    status = fetch_as_fits(&j, pairs, nthreads);
     if (total)
         *total += atomic_load(&j.total);
-    *moved += count * (int64_t)size;
+    for (int k = 0; k < count; k++)
+        *moved += arrays[k].count * (int64_t)arrays[k].size;
     return status;
+}
+
+tsr_status tsr_cuda_fetch(const void *device, int64_t count, size_t size, tsr_cuda_take take, void *target, int nthreads,
+                          int64_t *total, int64_t *moved)
+{
+    return tsr_cuda_fetch_all(&(tsr_cuda_fetched){device, count, size, take, target}, 1, nthreads, total, moved);
 }
 
 /* ---- arrays as they are ---- */

@@ -12,6 +12,7 @@
 #include "src/engine/call/report.h"
 #include "src/graphblas/intercept/container.h"
 #include "src/graphblas/intercept/hooks.h"
+#include "src/graphblas/intercept/memory/block_cache.h"
 #include "src/graphblas/intercept/memory/pins.h"
 #include "src/graphblas/intercept/options.h"
 #include "src/graphblas/match/match.h"
@@ -309,6 +310,7 @@ static bool reserve_compressed(absent *now)
     const tsr_device_array_facts *facts = tsr_device_array_about(now->value);
     const tsr_view v = tsr_device_array_view(now->value);
     const bool narrow = v.vlen <= INT32_MAX && tsr_container_ready(now->C);
+    tsr_blocks_product((size_t)v.nvals * (narrow ? sizeof(uint32_t) : sizeof(GrB_Index)));
     if (!tsr_arrays_compressed(&now->sparse, &tsr_door_memory, v.nvec, v.nvals, v.type, narrow))
         return false;
     if (facts->iso)

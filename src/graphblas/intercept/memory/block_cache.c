@@ -16,6 +16,7 @@
 #include "src/base/loaded.h"
 #include "src/graphblas/intercept/memory/memory.h"
 #include "src/graphblas/intercept/memory/pins.h"
+#include "src/runtime/backends.h"
 
 #define UNLIKELY __attribute__((cold, noinline)) /* what every small call passes stays short */
 enum { SMALL_EVENTS = 256 };
@@ -166,34 +167,49 @@ static void *ask(int size, bool *again)
     return found.block;
 }
 
-/* A block that may be kept some day has all the bytes of its size, which cost nothing until they are touched.  One that a device may
- * write will be page-locked, which is faster in huge pages. */
-static void *fresh(size_t bytes, int size, bool align, bool again)
+/* What a block is for: ALIGNED: a device may read or write it; RESULT: all of it is written soon. */
+typedef enum use { ANY, ALIGNED, RESULT } use;
+
+/* Threads that take large results out of staging memory are done with huge pages twice as soon; page-locking is faster, too. */
+static bool wants_huge_pages(size_t bytes, use of, bool again)
 {
-    const bool whole = (align || again) && size < TSR_BLOCK_SIZES && is_set(ACTIVE);
+    return !tsr_block_is_small(bytes) && is_set(DEVICE) && (again || (of == RESULT && tsr_backend_gpu_asked()));
+}
+
+/* A block that may be kept some day has all the bytes of its size, which cost nothing until they are touched. */
+static void *fresh(size_t bytes, int size, use of, bool again)
+{
+    const bool align = of != ANY || again, whole = align && size < TSR_BLOCK_SIZES && is_set(ACTIVE);
     const size_t all = whole ? tsr_block_bytes(size) : bytes;
-    void *block = surely(all, align || again);
-    if (block && again && !tsr_block_is_small(all) && is_set(DEVICE))
+    void *block = surely(all, align);
+    if (block && wants_huge_pages(all, of, again))
         tsr_huge_advise(block, all, MADV_HUGEPAGE);
     return block;
 }
 
-static UNLIKELY void *large(size_t bytes, bool align)
+static UNLIKELY void *large(size_t bytes, use of)
 {
     const int size = tsr_block_size_for(bytes);
     bool again = false;
     void *block = size < TSR_BLOCK_SIZES && is_set(ACTIVE) ? ask(size, &again) : NULL;
     if (!block)
-        block = fresh(bytes, size, align, again);
+        block = fresh(bytes, size, of, again);
     if (block && is_set(DEVICE))
         tsr_pins_note(block, malloc_usable_size(block));
     return block;
 }
 
+/* Before the device is used only mappings are aligned: in the C library's heap an aligned block seldom fits where the last one was, so each would touch
+ * new pages. */
+static bool is_for_device(size_t bytes)
+{
+    return is_set(DEVICE) && (!tsr_block_is_small(bytes) || tsr_backend_gpu_asked());
+}
+
 static UNLIKELY void *cached_malloc(size_t bytes)
 {
     if (bytes >= TSR_BLOCKS_MIN)
-        return large(bytes, is_set(DEVICE));
+        return large(bytes, is_for_device(bytes) ? ALIGNED : ANY);
     void *block = malloc(bytes);
     return block ? block : surely(bytes, false);
 }
@@ -205,7 +221,7 @@ void *tsr_block_malloc(size_t bytes)
 
 void *tsr_block_result(size_t bytes)
 {
-    return bytes >= TSR_BLOCKS_MIN && is_set(DEVICE | ACTIVE) ? large(bytes, true) : surely(bytes, false);
+    return bytes >= TSR_BLOCKS_MIN && (is_set(ACTIVE) || is_for_device(bytes)) ? large(bytes, RESULT) : surely(bytes, false);
 }
 
 /* ---- realloc ---- */

@@ -15,8 +15,7 @@ void *tsr_block_malloc(size_t size);
 void *tsr_block_realloc(void *block, size_t size);
 void tsr_block_free(void *block);
 
-/* Memory of a result; large ones are aligned to 4096 bytes while blocks are kept, or a device may use them: of the C library's heap an aligned
- * block seldom fits where the last one was. */
+/* Memory of a result; large ones are aligned to 4096 bytes while blocks are kept, or a device may use them. */
 void *tsr_block_result(size_t size);
 
 /* *(function *)value is what GraphBLAS says it allocates with: functions of ours become the C library's, whose blocks a program may
