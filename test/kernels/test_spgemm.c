@@ -445,11 +445,11 @@ static void pages_come_at_once(void **state)
     char *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(block, MAP_FAILED);
     block[2 * page + 5] = 7;
-    tsr_populate(block + page + 3, bytes - 3 * page);
+    tsr_populate(block + page + 3, bytes - 3 * page, 1);
     for (size_t k = 0; k < bytes; k++)
         assert_int_equal(block[k], k == 2 * page + 5 ? 7 : 0);
-    tsr_populate(block, bytes);
-    tsr_populate(block + 1, 2);
+    tsr_populate(block, bytes, 1);
+    tsr_populate(block + 1, 2, 1);
     assert_int_equal(block[2 * page + 5], 7);
     munmap(block, bytes);
 }

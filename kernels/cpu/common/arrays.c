@@ -66,15 +66,16 @@ static bool was_touched(char *page, size_t page_bytes)
 }
 #endif
 
-void tsr_populate(void *block, size_t bytes)
+void tsr_populate(void *block, size_t bytes, int nthreads)
 {
 #ifdef MADV_POPULATE_WRITE
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const uintptr_t begin = ((uintptr_t)block + page - 1) & ~(uintptr_t)(page - 1), end = ((uintptr_t)block + bytes) & ~(uintptr_t)(page - 1);
-    if (end >= begin + TSR_POPULATE_LEAST && !was_touched((char *)(end - page), page))
+    if (nthreads <= TSR_POPULATE_THREADS && end >= begin + TSR_POPULATE_LEAST && !was_touched((char *)(end - page), page))
         (void)madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
 #else
     (void)block;
     (void)bytes;
+    (void)nthreads;
 #endif
 }

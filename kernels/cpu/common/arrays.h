@@ -28,9 +28,11 @@ bool tsr_is_trivial(const tsr_product *product, tsr_result *result);
 #define TSR_SCRATCH_HUGE ((size_t)4 << 20)
 void *tsr_scratch(size_t bytes);
 
-/* The memory is about to be written for the first time: its whole pages come at once, which takes two thirds of what a fault for each takes.  Nothing
- * where they are there already, by the last of them, or where it is little. */
+/* The memory is about to be written for the first time, by one of so many threads: its whole pages come at once, which takes two thirds of what a fault
+ * for each takes.  Nothing where they are there already, by the last of them, where it is little, or for many threads: whose heap grows would wait for all
+ * pages that others ask for. */
 #define TSR_POPULATE_LEAST ((size_t)64 << 10)
-void tsr_populate(void *block, size_t bytes);
+#define TSR_POPULATE_THREADS 2
+void tsr_populate(void *block, size_t bytes, int nthreads);
 
 #endif

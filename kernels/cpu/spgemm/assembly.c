@@ -99,10 +99,10 @@ static bool copy_chunk(tsr_sg_assembly *a, const tsr_sg_thread *t, const tsr_sg_
     if (!lock_room(a, chunk->to + chunk->entries))
         return false;
     char *i = (char *)w->result.i + (size_t)chunk->to * narrow, *x = (char *)w->result.x + (size_t)chunk->to * size;
-    tsr_populate(i, (size_t)chunk->entries * narrow);
+    tsr_populate(i, (size_t)chunk->entries * narrow, w->nthreads);
     tsr_sg_copy_indices(i, narrow, t->i + chunk->at, sizeof *t->i, chunk->entries);
     if (w->job.valued) {
-        tsr_populate(x, (size_t)chunk->entries * size);
+        tsr_populate(x, (size_t)chunk->entries * size, w->nthreads);
         memcpy(x, (const char *)t->x + (size_t)chunk->at * size, (size_t)chunk->entries * size);
     }
     pthread_rwlock_unlock(&a->moving);

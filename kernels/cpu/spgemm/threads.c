@@ -98,9 +98,9 @@ static void populate(tsr_sg_thread *t, const tsr_spgemm_work *w)
     const int64_t end = ahead < t->capacity ? ahead : t->capacity;
     if (end <= first)
         return;
-    tsr_populate(t->i + first, (size_t)(end - first) * sizeof *t->i);
+    tsr_populate(t->i + first, (size_t)(end - first) * sizeof *t->i, w->nthreads);
     if (w->job.valued)
-        tsr_populate((char *)t->x + (size_t)first * w->job.size, (size_t)(end - first) * w->job.size);
+        tsr_populate((char *)t->x + (size_t)first * w->job.size, (size_t)(end - first) * w->job.size, w->nthreads);
     t->touched = end;
 }
 
