@@ -297,11 +297,11 @@ static tsr_semiring draw_semiring(uint64_t *r)
 }
 
 /* Few products a row; narrow rows with many; wide ones; dense ones; columns far apart; several windows; one heavy row; few
- * that are divided; a column where most products meet, few elsewhere. */
+ * that are divided; a column where most products meet, few elsewhere; wide rows of pieces that are close together, as of a web graph. */
 static void draw_operands(uint64_t *r, spgemm_case *c)
 {
-    const int64_t kind = below(r, 10), many = 1 << 30;
-    const int64_t widths[] = {40, 3000, 200000, 1500, 16000000, 1400000, 60000, 30000, 50000, 5000};
+    const int64_t kind = below(r, 40) ? below(r, 10) : 10, many = 1 << 30; /* the last takes long */
+    const int64_t widths[] = {40, 3000, 200000, 1500, 16000000, 1400000, 60000, 30000, 50000, 5000, 1000000};
     int64_t m = 1 + below(r, 60), k = 1 + below(r, 300), n = 1 + below(r, widths[kind]);
     shape a = {1 + below(r, 12), 1 + below(r, 40), many, (int)below(r, 30), (int)below(r, 20), false};
     shape b = {1 + below(r, 12), 1 + below(r, 40), many, (int)below(r, 30), (int)below(r, 20), false};
@@ -322,6 +322,10 @@ static void draw_operands(uint64_t *r, spgemm_case *c)
     if (kind == 9) {
         k = 700, n += 500, a.typical = 1 + below(r, 600), a.longest = 700;
         b = (shape){.typical = 3, .longest = 6, .near = many, .full = 20, .hub = true};
+    }
+    if (kind == 10) {
+        m = 1200 + below(r, 400), k = 300, n += 270000, a.typical = 8, a.longest = 60, a.full = 30;
+        b = (shape){.typical = 500, .longest = 500, .near = 600, .empty = (int)below(r, 10)};
     }
     c->a = draw_matrix(r, m, k, &a, c->semiring.type, below(r, 6) == 0);
     c->b = draw_matrix(r, k, n, &b, c->semiring.type, below(r, 6) == 0);

@@ -94,13 +94,16 @@ template <class P> class spgemm_launcher {
         return x;
     }
 
-    /* More threads for more products, and where a wide window leaves room for few blocks; in very wide ones the lightest rows touch few words. */
+    /* More threads for more products, and where a wide window leaves room for few blocks; in very wide ones few words are touched by the lightest rows,
+     * and by more where B's rows have their columns close together. */
     tsr_status rank_block_of() const
     {
-        uint32_t words = window(16384), wide = words <= 2048 ? 0 : words <= 4096 ? 1 : words <= 8192 ? 2 : 3;
+        uint32_t words = window(16384), wide = words <= 2048 ? 0 : words <= 4096 ? 1 : call.shapes.ncols <= spgemm_wide_columns ? 2 : 3;
         uint32_t heavy = uint32_t(call.bin - SPGEMM_RANK_BLOCK), sums = sums_of(8192) << heavy;
-        if (heavy == 0 && wide == 3 && call.shapes.ncols <= 16384 * 32)
-            return rank<64, true>({ 2048, sums, words / 32 + 1 });
+        const uint32_t ncols = call.shapes.ncols, coarse = ncols / 1024 + 1;
+        const bool few = call.close ? heavy < 2 && ncols <= spgemm_named_columns : heavy == 0 && ncols <= 16384 * 32;
+        if (wide == 3 && few)
+            return call.close && heavy == 0 ? rank<32, true>({ 512, sums_of(4096), coarse }) : rank<64, true>({ 2048, sums, coarse });
         if (words > 4096 && heavy != 2 && heavy > 1)
             sums = sums_of(16384);
         switch (heavy > wide ? heavy : wide) {
@@ -180,10 +183,10 @@ template <class P> class spgemm_launcher {
 
     template <int T, bool Names = false> tsr_status rank(spgemm_sizes sizes) const
     {
-        if constexpr (T == 32)
-            if (call.short_pieces)
-                return q.masked ? rank_of<T, Names, true, true>(sizes) : rank_of<T, Names, false, true>(sizes);
-        return q.masked ? rank_of<T, Names, true, false>(sizes) : rank_of<T, Names, false, false>(sizes);
+        constexpr bool may_pack = T == 32, packs = may_pack && Names;
+        if (packs || (may_pack && call.short_pieces))
+            return q.masked ? rank_of<T, Names, true, may_pack>(sizes) : rank_of<T, Names, false, may_pack>(sizes);
+        return q.masked ? rank_of<T, Names, true, packs>(sizes) : rank_of<T, Names, false, packs>(sizes);
     }
 
     template <int T, bool Names, bool Sieved, bool Packed> tsr_status rank_of(spgemm_sizes sizes) const

@@ -27,6 +27,8 @@ constexpr int SPGEMM_RANK_BINS = SPGEMM_DENSE - SPGEMM_RANK_WARP;
 constexpr uint32_t spgemm_sort_most = 512;
 constexpr int spgemm_sort_sizes = 7;
 constexpr uint32_t spgemm_warp_words = 256; // of 32 columns, in the first bin of SPGEMM_RANK_WARP
+constexpr uint32_t spgemm_wide_columns = 8192 * 32;   // of more, few words may be kept by name
+constexpr uint32_t spgemm_named_columns = 65536 * 32; // a name of a word has 16 bits
 constexpr uint32_t spgemm_part_words = 1024; // of a part, at most
 constexpr int spgemm_part_blocks = 6;        // of a multiprocessor, four parts each
 
@@ -56,8 +58,8 @@ struct spgemm_strips {
 constexpr uint32_t spgemm_strips_most = 64, spgemm_strips_least = 8;
 /* Columns of `wide` strips of `count`, at most: four times the average, about. */
 inline uint64_t spgemm_widest(uint64_t ncols, uint64_t count, uint64_t wide) { return ncols * 4 * wide / count + ncols / 256 + 1; }
-/* strips->count of them.  TSR_DECLINED: the columns of B's rows lie close together, so that most rows are in few strips.  Waits for the stream.  After a
- * failure there is nothing to free. */
+/* strips->count of them, perhaps none.  TSR_DECLINED: the columns of B's rows lie close together, so that most rows are in few strips.  Waits for the
+ * stream.  After a failure there is nothing to free. */
 tsr_status spgemm_cut_strips(spgemm_strips *strips, const tsr_cuda_spgemm *product);
 
 /* Rows of a bin, each divided into as many parts: some strips of columns, a warp for a part.  No product of one part has a column of another, so warps
@@ -178,6 +180,7 @@ struct spgemm_call {
     const spgemm_places *places; // not NULL: no bin but all values of C, into place.x
     int bin;
     bool short_pieces; // rows of B are short
+    bool close;        // their columns lie close together
     spgemm_shapes shapes;
     spgemm_rows rows;
     spgemm_parts parts;

@@ -43,6 +43,7 @@ struct tsr_cuda_spgemm_work {
     spgemm_places places; /* code NULL: not kept */
     spgemm_places_memory places_memory;
     void *parts_memory;
+    bool close;           /* columns of B's rows lie close together: rows are not divided */
     spgemm_tiles tiles;   /* bits NULL: computed row by row */
 };
 
@@ -255,12 +256,20 @@ class Counter {
             most = most > each[bin] ? most : each[bin];
         }
         most = strips_that_fit(most);
-        if (most == 0)
+        if (most == 0 && !asks_closeness())
             return TSR_OK;
         tsr_status status = spgemm_cut_strips(&w->strips, q);
-        if (status == TSR_OK)
+        w->close = status == TSR_DECLINED;
+        if (status == TSR_OK && most)
             status = get_parts(each);
         return status == TSR_DECLINED ? TSR_OK : status;
+    }
+
+    /* Are there heavy rows so wide that it matters whether B's rows have their columns close together? */
+    bool asks_closeness() const
+    {
+        const unsigned long long *products = w->totals.rank_products + (SPGEMM_RANK_BLOCK - SPGEMM_RANK_WARP);
+        return q->b->ncols > spgemm_wide_columns && q->b->ncols <= spgemm_named_columns && products[0] + products[1] > little;
     }
 
     /* Their cuts take an eighth of what C will take, about. */
@@ -271,7 +280,7 @@ class Counter {
         for (w->strips.count = wanted; w->strips.count >= spgemm_strips_least; w->strips.count /= 2)
             if (rows * (w->strips.count + 1) * sizeof *w->strips.cuts <= room)
                 return w->strips.count;
-        return 0;
+        return w->strips.count = 0;
     }
 
     tsr_status get_parts(uint32_t (&each)[SPGEMM_BINS])
@@ -377,7 +386,7 @@ class Counter {
             if (mode == SPGEMM_COUNT && !is_sampled(some.bin))
                 return TSR_OK;
             place.sampled = t->sampled + some.bin;
-            spgemm_call call = { aside, nullptr, some.bin, some.has_short_pieces(), w->shapes, { w->list + some.start, (some.rows + stride - 1) / stride, stride, w->first, w->last }, {}, w->strips, place };
+            spgemm_call call = { aside, nullptr, some.bin, some.has_short_pieces(), w->close, w->shapes, { w->list + some.start, (some.rows + stride - 1) / stride, stride, w->first, w->last }, {}, w->strips, place };
             if (w->parts[some.bin].each)
                 call.parts = w->parts[some.bin], call.rows.count = some.rows;
             return run_of(q)(call);
@@ -435,7 +444,7 @@ class Filler {
     {
         const spgemm_place<void> place = { SPGEMM_DIRECT, c->p, w->at, c->i, c->x, 0, nullptr, nullptr, nullptr, again };
         return for_bins(w, q, [&](const bin_rows &some, const tsr_cuda_spgemm *aside) {
-            spgemm_call call = { aside, nullptr, some.bin, some.has_short_pieces(), w->shapes, { w->list + some.start, some.rows, 1, w->first, w->last }, w->parts[some.bin], w->strips, place };
+            spgemm_call call = { aside, nullptr, some.bin, some.has_short_pieces(), w->close, w->shapes, { w->list + some.start, some.rows, 1, w->first, w->last }, w->parts[some.bin], w->strips, place };
             return run_of(q)(call);
         });
     }

@@ -89,7 +89,7 @@ __device__ __forceinline__ void each_packed_product(const Q &q, int64_t begin, i
             for (int u = 0; u < ahead; u++) {
                 const bool there = first + uint32_t(u) * 32 + lane < pack.total;
                 const int turns = __popc(begins[u]), mine = there ? __popc(begins[u] & (~0u >> (31 - lane))) : 0;
-                const uint32_t k = find(column[u]);
+                const uint32_t k = there ? find(column[u]) : ~0u;
                 const V product = P::multiply(q.op, a[u], b[u]);
                 for (int turn = 1; turn <= turns; turn++) {
                     if (mine == turn)

@@ -90,7 +90,9 @@ template <int T, bool Names, class V> __host__ __device__ __forceinline__ size_t
 {
     size_t bytes = (sizes.sums * sizeof(V) + 15) / 16 * 16 + size_t(sizes.words) * 6;
     if (T > 32)
-        bytes += T * sizeof(spgemm_piece<V>) + (T / 32 + 2) * 4;
+        bytes += T * sizeof(spgemm_piece<V>);
+    if (T > 32 || Names)
+        bytes += (T / 32 + 2) * 4;
     if (Names)
         bytes += size_t(sizes.words) * 2 + size_t(sizes.coarse) * 6 + (T / 32 + 2) * 4;
     return (bytes + 15) / 16 * 16;
@@ -144,7 +146,7 @@ template <class P, int T, bool Names, bool Sieved, bool Packed, class Q = spgemm
         cell = window.before + T / 32 + 1;
         coarse.bits = cell + 1;
         coarse.before = coarse.bits + (Names ? sizes.coarse : 0);
-        window.rank = reinterpret_cast<uint16_t *>(T == 32 ? window.before : Names ? coarse.before + T / 32 + 2 : coarse.bits);
+        window.rank = reinterpret_cast<uint16_t *>(Names ? coarse.before + T / 32 + 2 : T == 32 ? window.before : coarse.bits);
         coarse.rank = window.rank + sizes.words;
         names = coarse.rank + sizes.coarse;
     }

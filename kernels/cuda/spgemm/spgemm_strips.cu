@@ -123,17 +123,15 @@ tsr_status spgemm_cut_strips(spgemm_strips *strips, const tsr_cuda_spgemm *produ
     Arena arena(product->stream);
     arena.want(&strips->starts, strips->count + 1);
     arena.want(&counter, 1);
-    arena.want(&strips->cuts, rows * (strips->count + 1));
+    arena.want(&strips->cuts, strips->count ? rows * (strips->count + 1) : 0);
     tsr_status status = arena.get();
     if (status == TSR_OK)
         status = choose(strips, product, counter, &close);
-    if (status == TSR_OK && close)
-        status = TSR_DECLINED;
-    if (status == TSR_OK) {
-        const uint64_t items = uint64_t(rows) * strips->count;
-        TSR_LAUNCH(cut_rows, unsigned((items + cut_threads - 1) / cut_threads), unsigned(cut_threads), 0, product->stream, a->p, a->i, b->p, b->i, rows, *strips);
-        status = launch_status();
-    }
+    if (status != TSR_OK || close || strips->count == 0)
+        return close ? TSR_DECLINED : status;
+    const uint64_t items = uint64_t(rows) * strips->count;
+    TSR_LAUNCH(cut_rows, unsigned((items + cut_threads - 1) / cut_threads), unsigned(cut_threads), 0, product->stream, a->p, a->i, b->p, b->i, rows, *strips);
+    status = launch_status();
     if (status != TSR_OK)
         return status;
     strips->bytes = arena.size();
