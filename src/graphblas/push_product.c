@@ -16,6 +16,8 @@
 #include "src/runtime/config.h"
 #include "src/runtime/trace.h"
 
+enum { SCALED_SHARE = 32 }; /* of a diagonal's places: so few entries are moved sooner than it is looked at */
+
 /* A call on its way. */
 typedef struct push_call {
     tsr_arguments *c;
@@ -187,10 +189,28 @@ static bool keeps_one(const tsr_push_semiring *s)
     }
 }
 
+/* A has the entries (k, k) alone, and all of these. */
+static bool is_diagonal(const tsr_push *p)
+{
+    const tsr_view *a = &p->a;
+    const bool narrow = tsr_push_is_narrow(p);
+    bool diagonal = a->nvec == a->vlen && a->nvals == a->nvec && a->i;
+    for (int64_t k = 0; diagonal && k < a->nvec; k++)
+        diagonal = tsr_push_start(p, k + 1) == k + 1 && tsr_push_at(a->i, k, narrow) == k;
+    return diagonal;
+}
+
 /* SuiteSparse scales by such an operand, without a mask: each sum is of one product, whatever the monoid. */
 static bool scales(const push_call *h)
 {
-    return !h->c->M && (tsr_is_diagonal(&h->p.a) || tsr_is_diagonal(&h->u.view));
+    return !h->c->M && (is_diagonal(&h->p) || tsr_is_diagonal(&h->u.view));
+}
+
+/* So it need not move a place, once it has looked at the whole diagonal. */
+static bool scales_sooner(const push_call *h)
+{
+    const int64_t few = h->p.a.nvec / SCALED_SHARE;
+    return !h->c->M && !h->pull && h->u.view.nvals > few && !tsr_config_forces_cpu() && is_diagonal(&h->p);
 }
 
 static void find_one(push_call *h)
@@ -283,7 +303,8 @@ static bool inspect(push_call *h)
     TSR_HOOK_READ(c->B);
     if (c->C != h->u_handle)
         TSR_HOOK_WRITE(c->C);
-    if (!has_forms(h) || !inspect_vectors(h) || !tsr_few_inspect_matrix(&h->p, h->a_handle) || !fits(h) || !fits_types(h) || !fits_c(h))
+    if (!has_forms(h) || !inspect_vectors(h) || !tsr_few_inspect_matrix(&h->p, h->a_handle) || !fits(h) || !fits_types(h) || !fits_c(h) ||
+        scales_sooner(h))
         return false;
     if (h->u.sorts && (c->C != h->u_handle || h->through))
         return tsr_few_inspect_sorted(&h->u);

@@ -501,6 +501,32 @@ static void test_one_place_is_diagonal(void **state)
     ok(GrB_Matrix_free(&C));
 }
 
+/* As many entries as rows are a diagonal only if they lie there: elsewhere two ones of a place are a sum.  Few vectors are pushed, many scaled. */
+static void test_what_lies_on_the_diagonal(void **state)
+{
+    (void)state;
+    enum { PLACES = 2048, VECTORS = 4 };
+    for (int lies = 0; lies < 2; lies++)
+        for (GrB_Index each = 20; each <= 200; each *= 10) {
+            GrB_Matrix A = new_matrix(PLACES, PLACES, GxB_BY_ROW), U = new_matrix(VECTORS, PLACES, GxB_BY_ROW);
+            GrB_Matrix C = new_matrix(VECTORS, PLACES, GxB_BY_ROW), R = new_matrix(VECTORS, PLACES, GxB_BY_ROW);
+            set_option(U, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+            for (GrB_Index k = 0; k < PLACES; k++) ok(GrB_Matrix_setElement_FP64(A, 1, k, lies ? k : k / 2));
+            for (GrB_Index k = 0; k < VECTORS * each; k++) ok(GrB_Matrix_setElement_FP64(U, 1, k % VECTORS, k / VECTORS));
+            ok(GrB_Matrix_apply_BinaryOp2nd_FP64(A, NULL, NULL, GrB_SECOND_FP64, A, 1, NULL));
+            ok(GrB_Matrix_apply_BinaryOp2nd_FP64(U, NULL, NULL, GrB_SECOND_FP64, U, 1, NULL));
+            assert_true(is_iso(A) && is_iso(U));
+            ok(GrB_mxm(C, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, U, A, NULL));
+            ok(real_mxm(R, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, U, A, NULL));
+            assert_same_entries(C, R);
+            assert_int_equal(is_iso(C), is_iso(R));
+            ok(GrB_Matrix_free(&A));
+            ok(GrB_Matrix_free(&U));
+            ok(GrB_Matrix_free(&C));
+            ok(GrB_Matrix_free(&R));
+        }
+}
+
 /* An empty T of ones is not iso where it is turned, which a later C += scalar shows: first and all the new ones are not iso then. */
 static void test_no_ones_are_turned(void **state)
 {
@@ -757,6 +783,7 @@ int main(void)
         cmocka_unit_test(test_one_value_replaces_another),
         cmocka_unit_test(test_masked_mult_is_iso),
         cmocka_unit_test(test_one_place_is_diagonal),
+        cmocka_unit_test(test_what_lies_on_the_diagonal),
         cmocka_unit_test(test_no_ones_are_turned),
         cmocka_unit_test(test_only_the_calls_of_the_program_burble),
         cmocka_unit_test(test_few_rows_become_hypersparse),
