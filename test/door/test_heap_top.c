@@ -76,8 +76,34 @@ static void what_a_call_frees_is_there_for_the_next(void **state)
     assert_true(faults_of_a_call() < RESULT / PAGE / 8);
 }
 
+/* More blocks than it was told of. */
+static void what_was_given_back_is_kept_when_it_is_wanted_again(void **state)
+{
+    enum { MANY = 12 };
+    (void)state;
+    if (!is_glibc)
+        skip();
+    long taken[4];
+    for (int turn = 0; turn < 4; turn++) {
+        void *parts[MANY];
+        const long before = faults();
+        for (int n = 0; n < MANY; n++) {
+            parts[n] = malloc(RESULT);
+            assert_non_null(parts[n]);
+            tsr_heap_top_observe(parts[n], RESULT);
+            memset(parts[n], n, RESULT);
+        }
+        for (int n = MANY; n-- > 0;)
+            free(parts[n]);
+        taken[turn] = faults() - before;
+    }
+    assert_true(taken[1] >= RESULT / PAGE);
+    assert_true(taken[3] < RESULT / PAGE / 8);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(mappings_stay_mappings), cmocka_unit_test(what_a_call_frees_is_there_for_the_next)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(mappings_stay_mappings), cmocka_unit_test(what_a_call_frees_is_there_for_the_next),
+        cmocka_unit_test(what_was_given_back_is_kept_when_it_is_wanted_again)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

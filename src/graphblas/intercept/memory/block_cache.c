@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "src/base/loaded.h"
+#include "src/graphblas/intercept/memory/heap_top.h"
 #include "src/graphblas/intercept/memory/memory.h"
 #include "src/graphblas/intercept/memory/pins.h"
 #include "src/runtime/backends.h"
@@ -216,7 +217,10 @@ static UNLIKELY void *cached_malloc(size_t bytes)
 
 void *tsr_block_malloc(size_t bytes)
 {
-    return is_set(DEVICE | ACTIVE) ? cached_malloc(bytes) : malloc(bytes);
+    void *block = is_set(DEVICE | ACTIVE) ? cached_malloc(bytes) : malloc(bytes);
+    if (bytes >= TSR_HEAP_TOP_LEAST && block)
+        tsr_heap_top_observe(block, bytes);
+    return block;
 }
 
 void *tsr_block_result(size_t bytes)
