@@ -1,6 +1,6 @@
 /* What each thread keeps between calls on sparse vectors: marks, sums and lists, grown by need and given back with the thread.
  * SPDX-License-Identifier: Apache-2.0 */
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE
 #include "kernels/cpu/common/scratch.h"
 
 #include <pthread.h>
@@ -55,6 +55,31 @@ static void unmap_zeros(tsr_scratch *s)
     s->zero_bytes = 0;
 }
 
+/* Pages move with what they hold: of a list that grows none is copied, and none made that nobody has written to. */
+static bool resize(void *list, int64_t from, int64_t to)
+{
+    void **at = list;
+    if (to == 0 && from > 0)
+        munmap(*at, (size_t)from * 8);
+    void *moved = to == 0 ? NULL : from == 0 ? map(to * 8) : mremap(*at, (size_t)from * 8, (size_t)to * 8, MREMAP_MAYMOVE);
+    if (to > 0 && (!moved || moved == MAP_FAILED))
+        return false;
+    *at = moved;
+    return true;
+}
+
+static bool resize_lists(tsr_scratch *s, int64_t from, int64_t to)
+{
+    void *lists[] = {&s->i, &s->from, &s->at, &s->x};
+    const int count = sizeof lists / sizeof *lists;
+    int done = 0;
+    while (done < count && resize(lists[done], from, to))
+        done++;
+    for (int l = 0; done < count && l < done; l++)
+        (void)resize(lists[l], to, from); /* no larger than it was: that cannot fail */
+    return done == count;
+}
+
 static void release(void *scratch)
 {
     tsr_scratch *s = scratch;
@@ -63,10 +88,7 @@ static void release(void *scratch)
     unmap_places(s);
     unmap_block(s);
     unmap_zeros(s);
-    free(s->i);
-    free(s->from);
-    free(s->at);
-    free(s->x);
+    resize_lists(s, s->entries, 0);
     free(s);
 }
 
@@ -117,25 +139,12 @@ static bool make_places(tsr_scratch *s, int64_t places)
     return s->sums;
 }
 
-static bool grow(void *list, int64_t used, int64_t entries)
-{
-    void **old = list;
-    void *block = malloc((size_t)entries * 8);
-    if (!block)
-        return false;
-    if (used > 0)
-        memcpy(block, *old, (size_t)used * 8);
-    free(*old);
-    *old = block;
-    return true;
-}
-
-bool tsr_scratch_grow(tsr_scratch *s, int64_t used, int64_t entries)
+bool tsr_scratch_grow(tsr_scratch *s, int64_t entries)
 {
     if (entries <= s->entries)
         return true;
     const int64_t wanted = entries + entries / 2 + 64;
-    const bool grown = grow(&s->i, used, wanted) && grow(&s->from, used, wanted) && grow(&s->at, used, wanted) && grow(&s->x, used, wanted);
+    const bool grown = resize_lists(s, s->entries, wanted);
     if (grown)
         s->entries = wanted;
     return grown;
@@ -144,7 +153,7 @@ bool tsr_scratch_grow(tsr_scratch *s, int64_t used, int64_t entries)
 tsr_scratch *tsr_scratch_get(int64_t places, int64_t entries)
 {
     tsr_scratch *s = find();
-    if (!s || (places > s->places && !make_places(s, places)) || !tsr_scratch_grow(s, 0, entries))
+    if (!s || (places > s->places && !make_places(s, places)) || !tsr_scratch_grow(s, entries))
         return NULL;
     if (s->calls < POPULATING_CALL && ++s->calls == POPULATING_CALL)
         populate(s);

@@ -38,7 +38,7 @@ void tsr_scratch_keep(int64_t most);
 /* The first of `count` generations that no place has. */
 uint8_t tsr_scratch_generation(tsr_scratch *s, int count);
 
-/* Lists keep their first `used` entries.  False: no memory, and nothing has changed. */
-bool tsr_scratch_grow(tsr_scratch *s, int64_t used, int64_t entries);
+/* Lists keep their entries.  False: no memory, and nothing has changed. */
+bool tsr_scratch_grow(tsr_scratch *s, int64_t entries);
 
 #endif

@@ -218,7 +218,7 @@ tsr_status tsr_cpu_few_merge(const tsr_few_step *s, tsr_few *t, tsr_few *c)
     }
     const int64_t most = t->nvals + s->c.nvals;
     tsr_scratch *w = tsr_scratch_get(s->vlen, 0);
-    if (!w || !tsr_scratch_grow(w, t->nvals, t->nvals + most + 1))
+    if (!w || !tsr_scratch_grow(w, t->nvals + most + 1))
         return TSR_OUT_OF_MEMORY;
     merger g = {.s = s, .w = w, .size = tsr_type_size(s->step.result), .i = w->i + t->nvals};
     g.x = s->pattern ? NULL : (char *)w->x + (size_t)t->nvals * g.size;

@@ -148,7 +148,7 @@ static tsr_status push_one_by_one(const tsr_push *p, int64_t work, tsr_few *resu
     for (int64_t r = 0; r < p->u.nvec; r++) {
         w.r = r;
         w.s = r == 0 ? tsr_scratch_get(p->a.vlen, room(p, r, work)) : w.s;
-        if (!w.s || !tsr_scratch_grow(w.s, w.first, w.first + room(p, r, work)))
+        if (!w.s || !tsr_scratch_grow(w.s, w.first + room(p, r, work)))
             return TSR_OUT_OF_MEMORY;
         result->vectors[r] = compute(&w);
         w.first += result->vectors[r].count;
