@@ -84,6 +84,12 @@ static double far_lists_ns(const tsr_features *f)
     return f->mask_nnz * c->dots_far * (1 - c->dots_cache / bytes);
 }
 
+/* A by column: entries of the columns for which a bitmap has a value.  A by row is read to the end. */
+static double spmv_entries(const tsr_features *f)
+{
+    return f->a_by_col && f->b_bitmap && f->k > 0 ? f->a_nnz * (f->b_nnz / f->k) : f->a_nnz;
+}
+
 /* ---- our CPU kernels ---- */
 
 static double cpu_spmm_ns(const tsr_features *f, const tsr_cost_cpu *c)
@@ -116,7 +122,7 @@ static double cpu_spmv_ns(const tsr_features *f, const tsr_cost_cpu *c)
     double entry = f->a_by_col ? c->spmv_scatter : c->spmv_entry;
     if (f->narrow_index && !f->a_by_col)
         entry -= c->spmv_narrow * share_from_memory(f);
-    return f->a_nnz * (entry + (f->b_bitmap ? c->spmv_bitmap : 0)) + outputs_ns(f, c->output_byte);
+    return spmv_entries(f) * (entry + (f->b_bitmap ? c->spmv_bitmap : 0)) + outputs_ns(f, c->output_byte);
 }
 
 /* Pairs of lists that are compared at once (kernels/cpu/masked/masked_dot_lists.c). */
@@ -243,7 +249,7 @@ static double suitesparse_spmv_ns(const tsr_features *f, const tsr_cost_suitespa
     double entry = f->a_by_col ? c->spmv_scatter : slow_monoid(&f->semiring) ? c->spmv_slow : c->spmv_entry;
     if (f->accum_full && f->a_by_col)
         entry = c->spmv_accum_scatter;
-    return f->a_nnz * (entry + (f->b_bitmap && !f->a_by_col ? c->spmv_bitmap : 0));
+    return spmv_entries(f) * (entry + (f->b_bitmap && !f->a_by_col ? c->spmv_bitmap : 0));
 }
 
 /* It searches a sparse vector for every entry of a row, or adds up columns with one thread; of a matrix with all. */
