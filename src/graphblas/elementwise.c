@@ -15,6 +15,7 @@
 #include "src/graphblas/product.h"
 #include "src/policy/history/placement_history.h"
 #include "src/policy/price/elementwise.h"
+#include "src/policy/price/few.h"
 #include "src/runtime/config.h"
 
 /* ---- who computes ---- */
@@ -156,16 +157,27 @@ bool tsr_ewise_concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
     return hit;
 }
 
-/* Small calls, which are many, end at the size of C. */
-bool tsr_host_wanted(GrB_Matrix C, bool vector)
+static bool is_wanted(GrB_Matrix C, bool vector, double size)
 {
     const tsr_config *config = tsr_config_get();
-    const double least = config->min_work >= 0 ? config->min_work : TSR_EWISE_LEAST;
+    const double least = config->min_work >= 0 ? config->min_work : size;
     GrB_Index rows = 0, columns = 1;
     if (!C || tsr_real.GrB_Matrix_nrows(&rows, C) != GrB_SUCCESS || (vector && (double)rows < least) ||
         (!vector && tsr_real.GrB_Matrix_ncols(&columns, C) != GrB_SUCCESS))
         return false;
     return (double)rows * (double)columns >= least && tsr_may_route() && !(config->disabled & TSR_DISABLE_ELEMENTWISE);
+}
+
+/* Small calls, which are many, end at the size of C. */
+bool tsr_host_wanted(GrB_Matrix C, bool vector)
+{
+    return is_wanted(C, vector, TSR_EWISE_LEAST);
+}
+
+/* A row has many entries. */
+bool tsr_rows_wanted(GrB_Vector w)
+{
+    return is_wanted((GrB_Matrix)w, true, TSR_FEW_LEAST);
 }
 
 /* A binary operator may be MIN or MAX.  One scalar for all of C SuiteSparse writes but once. */

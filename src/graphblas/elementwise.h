@@ -47,6 +47,7 @@ bool tsr_run_call(GrB_Info *info, tsr_call *call);
 bool tsr_has_entries(GrB_Matrix A, double least);
 /* Is C so large that a call may pay on the host? */
 bool tsr_host_wanted(GrB_Matrix C, bool vector);
+bool tsr_rows_wanted(GrB_Vector w); /* … that the rows of a matrix may pay */
 /* Is one of them, or C or M, with a backend, or might be?  Looked at before anything else. */
 bool tsr_ewise_concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B);
 bool tsr_try_unary(GrB_Info *info, const tsr_output *out, GrB_UnaryOp op, GrB_Matrix A);

@@ -173,6 +173,7 @@ ON_DEVICE = [(re.compile(r'^GrB_(?P<object>Matrix)_select_(?P<type>%s|Scalar)$' 
          (re.compile(r'^GrB_Matrix_reduce_(?P<operator>Monoid|BinaryOp)$'), _of_entries(_reduce_rows))]
 
 BUILD = re.compile(OBJECT + r'build_(?P<type>%s|Scalar)$' % TYPES)
+ROWS = re.compile(r'^GrB_Matrix_reduce_(Monoid|BinaryOp)$')
 LISTED = re.compile(r'^G[rx]B_(?P<object>Vector)_(?:sub)?assign(?:_(?P<type>%s|Scalar))?$' % TYPES)
 
 # Told what the host has done, be it by our kernels.
@@ -273,6 +274,8 @@ def host_wanted(prototype):
     vector = prototype.parameters[0].base == 'GrB_Vector'
     given = '(a1 || a2%s) && ' % (' || !tsr_is_all(a4)' if vector else '') if match else ''
     wanted = 'tsr_host_wanted((GrB_Matrix) a0, %s)' % ('true' if vector else 'false')
+    if ROWS.match(prototype.name):
+        return 'tsr_rows_wanted(a0)'
     return given + ('(%s || tsr_list_wanted(a4, a5))' % wanted if LISTED.match(prototype.name) else wanted)
 
 
