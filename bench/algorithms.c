@@ -135,14 +135,6 @@ static double clustering(void)
     return sum_of(&v);
 }
 
-static double triangle_centrality(void)
-{
-    GrB_Vector v = NULL;
-    uint64_t triangles = 0;
-    must(LAGraph_VertexCentrality_Triangle(&v, &triangles, 3, graph, msg));
-    return sum_of(&v) + (double)triangles;
-}
-
 static double label_propagation(void)
 {
     GrB_Vector v = NULL;
@@ -204,11 +196,134 @@ static double fast_sv5(void)
     return sum_of(&v);
 }
 
-static double bellman_ford(void)
+static double count_triangles(LAGr_TriangleCount_Method method)
 {
-    GrB_Vector d = NULL, parents = NULL, hops = NULL;
-    must(LAGraph_BF_full1(&d, &parents, &hops, weights, n / 2));
-    return sum_of(&d) + sum_of(&parents) + sum_of(&hops);
+    LAGr_TriangleCount_Presort presort = LAGr_TriangleCount_NoSort;
+    uint64_t count = 0;
+    must(LAGr_TriangleCount(&count, graph, &method, &presort, msg));
+    return (double)count;
+}
+
+static double burkhardt(void) { return count_triangles(LAGr_TriangleCount_Burkhardt); }
+static double cohen(void) { return count_triangles(LAGr_TriangleCount_Cohen); }
+static double sandia_ll(void) { return count_triangles(LAGr_TriangleCount_Sandia_LL); }
+static double sandia_uu(void) { return count_triangles(LAGr_TriangleCount_Sandia_UU); }
+static double sandia_ult(void) { return count_triangles(LAGr_TriangleCount_Sandia_ULT); }
+
+static double triangle_centrality_by(int method)
+{
+    GrB_Vector v = NULL;
+    uint64_t triangles = 0;
+    must(LAGraph_VertexCentrality_Triangle(&v, &triangles, method, graph, msg));
+    return sum_of(&v) + (double)triangles;
+}
+
+static double triangle_centrality_0(void) { return triangle_centrality_by(0); }
+static double triangle_centrality_1(void) { return triangle_centrality_by(1); }
+static double triangle_centrality_2(void) { return triangle_centrality_by(2); }
+static double triangle_centrality(void) { return triangle_centrality_by(3); }
+
+int LG_CC_Boruvka(GrB_Vector *component, LAGraph_Graph g, char *message);
+int LG_BreadthFirstSearch_vanilla(GrB_Vector *level, GrB_Vector *parent, LAGraph_Graph g, GrB_Index source, char *message);
+
+static double boruvka(void)
+{
+    GrB_Vector v = NULL;
+    must(LG_CC_Boruvka(&v, graph, msg));
+    return sum_of(&v);
+}
+
+static double plain_search(void)
+{
+    GrB_Vector level = NULL;
+    must(LG_BreadthFirstSearch_vanilla(&level, NULL, graph, n / 2, msg));
+    return sum_of(&level);
+}
+
+/* Which parents a search finds depends on the threads: how many. */
+static double parents(void)
+{
+    GrB_Vector level = NULL, parent = NULL;
+    GrB_Index reached;
+    must(LAGr_BreadthFirstSearch(&level, &parent, graph, n / 2, msg));
+    must(GrB_Vector_nvals(&reached, parent));
+    GrB_free(&parent);
+    return sum_of(&level) + (double)reached;
+}
+
+static double page_rank(void)
+{
+    GrB_Vector v = NULL;
+    int rounds = 0;
+    must(LAGraph_Cached_AT(graph, msg));
+    must(LAGr_PageRank(&v, &rounds, graph, .85F, 1e-4F, 30, msg));
+    return round(1e3 * sum_of(&v)) / 1e3 + rounds;
+}
+
+/* Of the weighted graph. */
+static double delta_stepping(void)
+{
+    static LAGraph_Graph weighted;
+    GrB_Vector v = NULL;
+    GrB_Scalar delta;
+    if (!weighted) {
+        GrB_Matrix a;
+        must(GrB_Matrix_dup(&a, weights));
+        must(LAGraph_New(&weighted, &a, LAGraph_ADJACENCY_UNDIRECTED, msg));
+        must(LAGraph_Cached_EMin(weighted, msg));
+    }
+    must(GrB_Scalar_new(&delta, GrB_FP64));
+    must(GrB_Scalar_setElement_FP64(delta, 64));
+    must(LAGr_SingleSourceShortestPath(&v, weighted, n / 2, delta, msg));
+    GrB_free(&delta);
+    return sum_of(&v);
+}
+
+static double core_graph(void)
+{
+    GrB_Vector v = NULL;
+    GrB_Matrix m = NULL;
+    must(LAGraph_KCore(&v, graph, 4, msg));
+    must(LAGraph_KCore_Decompose(&m, graph, v, 4, msg));
+    GrB_free(&v);
+    return sum_of_matrix(&m);
+}
+
+static double bellman_ford_by(GrB_Info (*algorithm)(GrB_Vector *, GrB_Vector *, GrB_Vector *, GrB_Matrix, GrB_Index))
+{
+    GrB_Vector d = NULL, parent = NULL, hops = NULL;
+    must(algorithm(&d, &parent, &hops, weights, n / 2));
+    return sum_of(&d) + sum_of(&parent) + sum_of(&hops);
+}
+
+static double bellman_ford(void) { return bellman_ford_by(LAGraph_BF_full1); }
+static double bellman_ford_1a(void) { return bellman_ford_by(LAGraph_BF_full1a); }
+static double bellman_ford_2(void) { return bellman_ford_by(LAGraph_BF_full2); }
+
+/* Four layers of the graph's pattern on 60 features, with a bias. */
+static double network(void)
+{
+    enum { LAYERS = 4, FEATURES = 60 };
+    GrB_Matrix w[LAYERS], bias[LAYERS], y, out = NULL;
+    GrB_Vector d;
+    must(GrB_Vector_new(&d, GrB_FP32, n));
+    must(GrB_Vector_assign_FP32(d, NULL, NULL, -.3F, GrB_ALL, n, NULL));
+    must(GrB_Matrix_new(&w[0], GrB_FP32, n, n));
+    must(GrB_Matrix_apply_BinaryOp1st_FP32(w[0], NULL, NULL, GrB_TIMES_FP32, 1 / 256.F, weights, NULL));
+    must(GrB_Matrix_diag(&bias[0], d, 0));
+    for (int k = 1; k < LAYERS; k++) {
+        w[k] = w[0];
+        bias[k] = bias[0];
+    }
+    must(GrB_Matrix_new(&y, GrB_FP32, FEATURES, n));
+    for (GrB_Index k = 0; k < 20 * FEATURES; k++)
+        must(GrB_Matrix_setElement_FP32(y, 1, k % FEATURES, k * 7919 % n));
+    must(LAGraph_dnn(&out, w, bias, LAYERS, y));
+    GrB_free(&w[0]);
+    GrB_free(&bias[0]);
+    GrB_free(&y);
+    GrB_free(&d);
+    return floor(log2(1 + sum_of_matrix(&out)) * 1e3);
 }
 
 static double graphlets(void)
@@ -332,7 +447,11 @@ static const struct algorithm {
     {"label propagation", label_propagation}, {"strong components", strong_components}, {"spanning forest", spanning_forest},
     {"independent set", independent_set}, {"k-cores", all_cores}, {"4-core", core}, {"components LACC", lacc}, {"components FastSV5", fast_sv5},
     {"Bellman-Ford", bellman_ford}, {"graphlets", graphlets}, {"square clustering", square_clustering}, {"many searches", many_searches}, {"HITS", hits}, {"coarsening", coarsen}, {"common neighbours", jaccard}, {"two steps", two_steps},
-    {"layer", layer},
+    {"layer", layer}, {"triangles Burkhardt", burkhardt}, {"triangles Cohen", cohen}, {"triangles L L", sandia_ll}, {"triangles U U", sandia_uu},
+    {"triangles U L'", sandia_ult}, {"triangle centrality 0", triangle_centrality_0}, {"triangle centrality 1", triangle_centrality_1},
+    {"triangle centrality 2", triangle_centrality_2}, {"components Boruvka", boruvka}, {"plain search", plain_search}, {"parents", parents},
+    {"PageRank", page_rank}, {"delta stepping", delta_stepping}, {"4-core graph", core_graph}, {"Bellman-Ford 1a", bellman_ford_1a},
+    {"Bellman-Ford 2", bellman_ford_2}, {"network", network},
 };
 enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
 
