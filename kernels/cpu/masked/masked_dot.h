@@ -129,7 +129,7 @@ static inline bool tsr_md_passes(const tsr_md_job *job, int64_t e)
 /* Work in equal portions (masked_dot_tasks.c): vectors v with entries from q at v to q at v + 1 that cost c[v+1] - c[v]. */
 typedef struct tsr_md_tasks {
     tsr_offsets q;
-    int64_t *c; /* nvec + 1, owned */
+    int64_t *c; /* nvec + 1, owned; of one task NULL */
     int64_t nvec;
     int64_t ntasks;
     bool whole; /* no vector is cut, however heavy */

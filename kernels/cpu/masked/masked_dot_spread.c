@@ -188,15 +188,24 @@ static scratch *new_scratches(const tsr_md_job *job)
     return NULL;
 }
 
+/* What a row costs is the length of lists all over B: one thread does not ask.  False: out of memory. */
+static bool divide(const tsr_md_job *job, tsr_md_tasks *tasks)
+{
+    if (job->nthreads == 1)
+        return true;
+    tasks->c = malloc((size_t)(job->m.nvec + 1) * sizeof *tasks->c);
+    if (tasks->c)
+        cost_rows(job, tasks);
+    return tasks->c;
+}
+
 tsr_status tsr_md_spread_rows(tsr_md_job *job)
 {
-    tsr_md_tasks tasks = {.q = job->m.p, .nvec = job->m.nvec};
-    tasks.c = malloc((size_t)(job->m.nvec + 1) * sizeof *tasks.c);
+    tsr_md_tasks tasks = {.q = job->m.p, .nvec = job->m.nvec, .ntasks = 1};
     scratch *scratches = new_scratches(job);
-    tsr_status status = tasks.c && scratches ? TSR_OK : TSR_OUT_OF_MEMORY;
+    tsr_status status = scratches && divide(job, &tasks) ? TSR_OK : TSR_OUT_OF_MEMORY;
     if (status == TSR_OK) {
         int64_t next = 0;
-        cost_rows(job, &tasks);
         const int nthreads = tsr_md_tasks_threads(&tasks, job->nthreads);
 #pragma omp parallel for num_threads(tsr_team(nthreads)) schedule(static, 1) if (nthreads > 1)
         for (int thread = 0; thread < nthreads; thread++)

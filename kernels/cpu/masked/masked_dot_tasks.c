@@ -12,22 +12,22 @@ void tsr_md_tasks_finish(tsr_md_tasks *tasks, int nthreads)
     for (int64_t v = 0; v < tasks->nvec; v++)
         tasks->c[v + 1] += tasks->c[v];
     int64_t affordable = tasks->c[tasks->nvec] / LEAST_COST + 1, wanted = (int64_t)nthreads * TASKS_PER_THREAD;
-    tasks->ntasks = nthreads == 1 ? 1 : wanted < affordable ? wanted : affordable;
+    tasks->ntasks = wanted < affordable ? wanted : affordable;
 }
 
 int tsr_md_tasks_threads(const tsr_md_tasks *tasks, int nthreads)
 {
-    const int useful = tsr_parts(tasks->c[tasks->nvec], TSR_MD_THREAD_WORK, nthreads);
+    const int useful = tasks->ntasks == 1 ? 1 : tsr_parts(tasks->c[tasks->nvec], TSR_MD_THREAD_WORK, nthreads);
     return tasks->ntasks < useful ? (int)tasks->ntasks : useful;
 }
 
 tsr_md_position tsr_md_task_begin(const tsr_md_tasks *tasks, int64_t t)
 {
-    int64_t total = tasks->c[tasks->nvec];
     if (t <= 0 || t >= tasks->ntasks) {
         int64_t v = t <= 0 ? 0 : tasks->nvec;
         return (tsr_md_position){v, tsr_offset_at(tasks->q, v)};
     }
+    int64_t total = tasks->c[tasks->nvec];
     int64_t target = (int64_t)((double)total / (double)tasks->ntasks * (double)t);
     int64_t v = tsr_first_at_least(tasks->c + 1, tasks->nvec, target + 1); /* the last one that begins there or before */
     if (v >= tasks->nvec)
