@@ -6,6 +6,7 @@
 #include "kernels/build.h"
 #include "kernels/complex.h"
 #include "kernels/function_product.h"
+#include "kernels/kronecker.h"
 #include "kernels/selection.h"
 #include "kernels/sparse_vectors.h"
 #include "kernels/spgemm.h"
@@ -46,7 +47,7 @@ const tsr_backend *tsr_backend_cpu(void)
     static const tsr_backend_host host = {.add_to = tsr_cpu_add_to, .ewise = tsr_cpu_ewise, .sums = tsr_cpu_sums, .list_sums = tsr_cpu_list_sums,
                                           .softmax_rows = tsr_cpu_softmax_rows, .spmm_half = tsr_cpu_spmm_half, .spmm_complex = tsr_cpu_spmm_complex, .attention = tsr_cpu_attention,
                                           .attention_backward = tsr_cpu_attention_backward, .function_product_takes = tsr_cpu_function_product_takes,
-                                          .function_product = tsr_cpu_function_product, .few = &few, .selection = &selection,
+                                          .function_product = tsr_cpu_function_product, .kronecker = tsr_cpu_kronecker, .few = &few, .selection = &selection,
                                           .build = &build, .spgemm = &spgemm};
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "cpu", .supports = supports,
                                         .execute = tsr_cpu_execute, .kernel_name = kernel_name, .host = &host, .joins = joins};

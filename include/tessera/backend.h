@@ -232,6 +232,8 @@ struct tsr_attention_operands;
 struct tsr_half_spmm;
 struct tsr_complex_spmm;
 struct tsr_function_product;
+struct tsr_kronecker;
+struct tsr_kronecker_c;
 
 /* What the CPU backend does with arrays of the host beside products (kernels/kernels.h); none of it fails. */
 typedef struct tsr_backend_host {
@@ -246,6 +248,7 @@ typedef struct tsr_backend_host {
     tsr_status (*attention_backward)(const tsr_view *s, const tsr_view *columns, const struct tsr_attention_operands *operands, int nthreads);
     bool (*function_product_takes)(const struct tsr_function_product *product); /* kernels/function_product.h */
     int64_t (*function_product)(const struct tsr_function_product *product, int8_t *present, void *t);
+    tsr_status (*kronecker)(const struct tsr_kronecker *product, const struct tsr_kronecker_c *c); /* kernels/kronecker.h */
     const struct tsr_few_kernels *few;             /* kernels/sparse_vectors.h */
     const struct tsr_selection_kernels *selection; /* kernels/selection.h */
     const struct tsr_build_kernels *build;         /* kernels/build.h */
