@@ -49,6 +49,9 @@ typedef struct tsr_backend_compressed {
     tsr_status (*apply)(void **c, const tsr_compressed_operand *a, const tsr_compressed_step *step, int64_t *moved);
     /* op (x, y) of the entries of a and b, of the same sizes, with values: of those that both have or, with step->unite, of all. */
     tsr_status (*join)(void **c, const tsr_compressed_operand *a, const tsr_compressed_operand *b, const tsr_compressed_step *step, int64_t *moved);
+    /* kron (a, b): op (x, y) of each entry of a and b, of one orientation; op, type and result are those of the step, scalars are not looked at.
+     * pattern: of one value, so C has none.  Optional. */
+    tsr_status (*kronecker)(void **c, const tsr_compressed_operand *a, const tsr_compressed_operand *b, const tsr_ewise *step, bool pattern, int64_t *moved);
     /* All entries, of which there are some, with values, each cast to `type` first. */
     tsr_status (*reduce)(const tsr_compressed_operand *a, tsr_type type, tsr_reduce_op op, void *scalar, int64_t *moved);
     /* What a slot has of the matrix that `like` describes (type, orientation, iso), as contents; *c = NULL: nothing. */

@@ -5,10 +5,12 @@
 #include "src/base/types.h"
 #include "src/engine/call/contents.h"
 #include "src/engine/engine.h"
+#include "src/engine/product/kronecker.h"
 #include "src/engine/sparse/compressed.h"
 #include "src/graphblas/handover/contents.h"
 #include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/hooks.h"
+#include "src/graphblas/kronecker.h"
 #include "src/graphblas/match/operators.h"
 #include "src/graphblas/product.h"
 #include "src/graphblas/selection.h"
@@ -21,18 +23,22 @@ static bool is_compressed(GrB_Matrix A)
     return array;
 }
 
-/* All of them sparse, and one on the device, or where everything goes there. */
+/* Is one on the device, or does everything go there? */
+static bool is_pulled(GrB_Matrix A, GrB_Matrix B)
+{
+    return is_compressed(A) || is_compressed(B) || (tsr_config_get()->mode == TSR_MODE_GPU && tsr_contents_possible());
+}
+
+/* … and are all of them sparse? */
 static bool is_wanted(GrB_Matrix A, GrB_Matrix B)
 {
-    if (!(is_compressed(A) || is_compressed(B)) && !(tsr_config_get()->mode == TSR_MODE_GPU && tsr_contents_possible()))
-        return false;
-    return (!A || tsr_is_sparse_somewhere(A)) && (!B || tsr_is_sparse_somewhere(B));
+    return is_pulled(A, B) && (!A || tsr_is_sparse_somewhere(A)) && (!B || tsr_is_sparse_somewhere(B));
 }
 
 /* A NULL: of B alone. */
-static bool run(GrB_Info *info, const tsr_output *out, const tsr_compressed_step *step, GrB_Matrix A, GrB_Matrix B, bool flip)
+static bool run_as(GrB_Info *info, const tsr_output *out, const tsr_operation *operation, const tsr_compressed_step *step, GrB_Matrix A, GrB_Matrix B, bool flip)
 {
-    tsr_call call = {.given = tsr_given_of(out), .door = &tsr_graphblas_door, .operation = &tsr_device_entries_operation, .in_place = true};
+    tsr_call call = {.given = tsr_given_of(out), .door = &tsr_graphblas_door, .operation = operation, .in_place = true};
     if (tsr_match_descriptor(&call.mod, out->desc) || call.mod.mask_comp)
         return false;
     call.given.A = A ? A : B;
@@ -44,6 +50,11 @@ static bool run(GrB_Info *info, const tsr_output *out, const tsr_compressed_step
     const bool done = tsr_run_call(info, &call);
     tsr_contents_decline(call.given.name, done ? NULL : call.why);
     return done;
+}
+
+static bool run(GrB_Info *info, const tsr_output *out, const tsr_compressed_step *step, GrB_Matrix A, GrB_Matrix B, bool flip)
+{
+    return run_as(info, out, &tsr_device_entries_operation, step, A, B, flip);
 }
 
 static bool is_two(tsr_type type, const tsr_argument *y)
@@ -68,10 +79,15 @@ static bool try_square(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, G
                NULL, false);
 }
 
-static bool considered(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
+static bool may_run(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
 {
     return !out->vector && !out->M && !out->accum && out->C && (A || B) && tsr_ewise_concerned(out, A, B) &&
-           tsr_contents_allowed(TSR_DISABLE_ELEMENTWISE) && is_wanted(A, B);
+           tsr_contents_allowed(TSR_DISABLE_ELEMENTWISE);
+}
+
+static bool considered(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
+{
+    return may_run(out, A, B) && is_wanted(A, B);
 }
 
 bool tsr_try_unary_on_device(GrB_Info *info, const tsr_output *out, GrB_UnaryOp op, GrB_Matrix A)
@@ -110,6 +126,13 @@ bool tsr_try_transpose_on_device(GrB_Info *info, const tsr_output *out, GrB_Matr
         return false;
     t.step.result = t.step.type;
     return run(info, out, &t, A, NULL, true);
+}
+
+bool tsr_try_kronecker_on_device(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A, GrB_Matrix B)
+{
+    tsr_compressed_step t = {.x_is_a = true, .y_is_a = true};
+    return A && B && may_run(out, A, B) && is_pulled(A, B) && tsr_match_kronecker(&t.step, op) &&
+           run_as(info, out, &tsr_device_kronecker_operation, &t, A, B, false);
 }
 
 /* ---- reductions ---- */

@@ -565,6 +565,37 @@ static void test_built(void **state)
     brutal(&s);
 }
 
+static GrB_Info kronecker(GrB_Matrix C, const scene *s)
+{
+    return GrB_Matrix_kronecker_BinaryOp(C, s->M, s->accum, GrB_MINUS_FP32, s->A, s->B, s->desc);
+}
+
+/* Of lists and a bitmap, as they lie, the bitmap cast; of lists of the operator's type; of one in hypersparse form and a transpose that SuiteSparse makes, under a mask. */
+static void test_kronecker(void **state)
+{
+    (void)state;
+    scene s = {.run = kronecker};
+    s.A = random_matrix(GrB_FP64, 7, 5, 40);
+    s.B = random_matrix(GrB_FP32, 4, 9, 40);
+    GxB_Matrix_Option_set(s.B, GxB_SPARSITY_CONTROL, GxB_BITMAP);
+    GrB_Matrix_new(&s.C, GrB_FP32, 28, 45);
+    brutal(&s);
+    scene lists = {.run = kronecker};
+    lists.A = random_matrix(GrB_FP32, 7, 5, 40);
+    lists.B = random_matrix(GrB_FP32, 4, 9, 20);
+    GxB_Matrix_Option_set(lists.A, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+    GxB_Matrix_Option_set(lists.B, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+    GrB_Matrix_new(&lists.C, GrB_FP32, 28, 45);
+    brutal(&lists);
+    scene masked = {.run = kronecker, .desc = GrB_DESC_T1, .accum = GrB_PLUS_FP32};
+    masked.A = random_matrix(GrB_FP32, 7, 5, 10);
+    GxB_Matrix_Option_set(masked.A, GxB_SPARSITY_CONTROL, GxB_HYPERSPARSE);
+    masked.B = random_matrix(GrB_FP32, 9, 4, 40);
+    masked.M = random_matrix(GrB_BOOL, 28, 45, 50);
+    masked.C = random_matrix(GrB_FP32, 28, 45, 20);
+    brutal(&masked);
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -601,7 +632,7 @@ int main(void)
         cmocka_unit_test(test_selected_from_lists), cmocka_unit_test(test_extracted),
         cmocka_unit_test(test_gathered),     cmocka_unit_test(test_few_entries),
         cmocka_unit_test(test_scattered),    cmocka_unit_test(test_few_steps),
-        cmocka_unit_test(test_built),
+        cmocka_unit_test(test_built),        cmocka_unit_test(test_kronecker),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }

@@ -6,6 +6,7 @@
 #include "kernels/kernels.h"
 #include "kernels/build.h"
 #include "kernels/function_product.h"
+#include "kernels/kronecker.h"
 #include "kernels/selection.h"
 #include "tessera/compressed.h"
 #include "src/engine/call/copies.h"
@@ -138,7 +139,7 @@ typedef struct tsr_door {
     void (*use_block)(const void *block, const tsr_backend *device);
     void (*note_gathers)(const void *block, size_t bytes, double rows); /* the host is about to read so many rows of it, anywhere */
     void (*begin_result)(size_t bytes);          /* of so many bytes */
-    void (*note_scratch)(const void *block, size_t bytes); /* the call holds this beside its result, and gives it back */
+    void (*note_scratch)(const void *block, size_t bytes); /* the call holds this beside its result, or in it, where the library would use a block again */
 
     /* ---- the result ---- */
     bool (*may_be_absent)(void *C);              /* its contents may be on a device only, dense */

@@ -54,16 +54,42 @@ static bool add_vectors(tsr_handover *a, const tsr_memory *memory, int64_t nvec)
     return a->p;
 }
 
-bool tsr_arrays_entries(tsr_handover *a, int64_t nvals, tsr_type type, bool narrow)
+/* Freed as a whole where there is no room for a part. */
+static bool has_room(tsr_handover *a, const void *part)
+{
+    if (!part)
+        tsr_arrays_free(a);
+    return part;
+}
+
+bool tsr_arrays_names(tsr_handover *a, int64_t nvec)
+{
+    a->h = room(a, &a->h_bytes, nvec, sizeof *a->h);
+    return has_room(a, a->h);
+}
+
+bool tsr_arrays_values(tsr_handover *a, tsr_type type)
+{
+    a->x = room(a, &a->x_bytes, a->nvals, tsr_type_size(type));
+    return has_room(a, a->x);
+}
+
+static bool add_indices(tsr_handover *a, int64_t nvals, bool narrow)
 {
     a->nvals = nvals;
     a->narrow = narrow;
-    a->x = room(a, &a->x_bytes, nvals, tsr_type_size(type));
     a->i = room(a, &a->i_bytes, nvals, narrow ? sizeof(uint32_t) : sizeof(uint64_t));
-    if (a->x && a->i)
-        return true;
-    tsr_arrays_free(a);
-    return false;
+    return has_room(a, a->i);
+}
+
+bool tsr_arrays_lists(tsr_handover *a, const tsr_memory *memory, int64_t nvec, int64_t nvals, bool narrow)
+{
+    return add_vectors(a, memory, nvec) && add_indices(a, nvals, narrow);
+}
+
+bool tsr_arrays_entries(tsr_handover *a, int64_t nvals, tsr_type type, bool narrow)
+{
+    return add_indices(a, nvals, narrow) && tsr_arrays_values(a, type);
 }
 
 bool tsr_arrays_compressed(tsr_handover *a, const tsr_memory *memory, int64_t nvec, int64_t nvals, tsr_type type, bool narrow)
@@ -221,11 +247,8 @@ bool tsr_arrays_mask_vectors(tsr_handover *a, const tsr_memory *memory, const ts
         return false;
     if (mask->format != TSR_HYPERSPARSE)
         return true;
-    a->h = room(a, &a->h_bytes, mask->nvec, sizeof(uint64_t));
-    if (!a->h) {
-        tsr_arrays_free(a);
+    if (!tsr_arrays_names(a, mask->nvec))
         return false;
-    }
     memcpy(a->h, mask->h, (size_t)mask->nvec * sizeof *a->h);
     return true;
 }
@@ -234,12 +257,8 @@ bool tsr_arrays_listed(tsr_handover *a, const tsr_memory *memory, int64_t nvals,
 {
     if (!add_vectors(a, memory, nvals))
         return false;
-    a->h = room(a, &a->h_bytes, nvals, sizeof(uint64_t));
     a->listed = true;
-    if (a->h)
-        return tsr_arrays_entries(a, nvals, type, narrow);
-    tsr_arrays_free(a);
-    return false;
+    return tsr_arrays_names(a, nvals) && tsr_arrays_entries(a, nvals, type, narrow);
 }
 
 void tsr_arrays_name(tsr_handover *a, const tsr_view *mask)

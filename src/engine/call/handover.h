@@ -37,6 +37,11 @@ bool tsr_arrays_presence(tsr_handover *arrays, int64_t count);
 /* Room for a sparse result of `nvals` entries in `nvec` vectors, of narrow indices or of such of 64 bits.  false: out of memory, nothing held. */
 bool tsr_arrays_compressed(tsr_handover *arrays, const tsr_memory *memory, int64_t nvec, int64_t nvals, tsr_type type, bool narrow);
 
+/* The same step by step: without values; for the names of vectors; for a value of each entry. */
+bool tsr_arrays_lists(tsr_handover *arrays, const tsr_memory *memory, int64_t nvec, int64_t nvals, bool narrow);
+bool tsr_arrays_names(tsr_handover *arrays, int64_t nvec);
+bool tsr_arrays_values(tsr_handover *arrays, tsr_type type);
+
 /* Room for the vectors of a masked result, which are the mask's (h copied), and then for its entries.  false: out of memory, nothing held. */
 bool tsr_arrays_mask_vectors(tsr_handover *arrays, const tsr_memory *memory, const tsr_view *mask);
 bool tsr_arrays_entries(tsr_handover *arrays, int64_t nvals, tsr_type type, bool narrow);

@@ -14,8 +14,7 @@ bool tsr_wanted_by_col_a(const tsr_product *p)
     return tsr_is_masked(p->op) && p->a.by_col;
 }
 
-/* Values of one operand in `type`: as they are, none, one (iso, into *one) or a converted copy (*copy). */
-static tsr_status cast_operand(tsr_view *v, tsr_type type, bool read, void *one, void **copy, int nthreads)
+tsr_status tsr_operands_cast(tsr_view *v, tsr_type type, bool read, void *one, void **copy, int nthreads)
 {
     if (!read) {
         v->x = NULL;
@@ -122,9 +121,9 @@ tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const ts
     /* A full A, of SDDMM, is never in a slot: the mask alone may be. */
     held->kept = !all && ready->a_slot && tsr_is_compressed(&ready->a) && !ready->a.iso && !(sparse_b && ready->b.iso) && d->backend->holds(ready);
     if (!held->kept)
-        status = cast_operand(&ready->a, type, tsr_reads_a(ready), &held->a_iso, &held->a_cast, ready->nthreads);
+        status = tsr_operands_cast(&ready->a, type, tsr_reads_a(ready), &held->a_iso, &held->a_cast, ready->nthreads);
     if (status == TSR_OK && !(held->kept && sparse_b))
-        status = cast_operand(&ready->b, type, tsr_reads_b(ready), &held->b_iso, &held->b_cast, ready->nthreads);
+        status = tsr_operands_cast(&ready->b, type, tsr_reads_b(ready), &held->b_iso, &held->b_cast, ready->nthreads);
     if (status != TSR_OK)
         tsr_operands_release(held);
     return status;

@@ -22,6 +22,9 @@ typedef struct tsr_operands {
  * held (release is still allowed). */
 tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const tsr_call *call, const tsr_decision *d, bool all);
 
+/* Values of one operand in `type`: as they are, none, one (iso, into *one) or a converted copy (*copy). */
+tsr_status tsr_operands_cast(tsr_view *v, tsr_type type, bool read, void *one, void **copy, int nthreads);
+
 /* A bitmap of the host, of at least one place, becomes sparse, in copies.  False: out of memory, it is as it was. */
 bool tsr_operands_compress(tsr_view *v, tsr_copies *copies, int nthreads);
 

@@ -10,7 +10,7 @@ import steps
 
 NOTE = '/* %s Made by src/graphblas/intercept/generate from src/graphblas/declarations.\n * SPDX-License-Identifier: Apache-2.0 */\n'
 INCLUDES = '#include <stdarg.h>\n\n#include "src/graphblas/intercept/memory/block_cache.h"\n#include "src/graphblas/intercept/door.h"\n' \
-           '#include "src/graphblas/intercept/hooks.h"\n#include "src/graphblas/intercept/memory/pins.h"\n#include "src/graphblas/build.h"\n#include "src/graphblas/elementwise.h"\n#include "src/graphblas/match/own_operators.h"\n#include "src/graphblas/selection.h"\n'
+           '#include "src/graphblas/intercept/hooks.h"\n#include "src/graphblas/intercept/memory/pins.h"\n#include "src/graphblas/build.h"\n#include "src/graphblas/elementwise.h"\n#include "src/graphblas/kronecker.h"\n#include "src/graphblas/match/own_operators.h"\n#include "src/graphblas/selection.h"\n'
 
 # Wrappers written by hand: what they call instead of the real function.
 BY_HAND = {'GrB_init': 'tsr_state_init', 'GxB_init': 'tsr_state_init_with', 'GrB_finalize': 'tsr_state_finalize',

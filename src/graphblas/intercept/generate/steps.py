@@ -123,6 +123,11 @@ def _build(match, prototype):
         'NULL' if match['type'] == 'Scalar' else 'a%d' % (count + 1))
 
 
+def _kronecker(match, prototype):
+    operator = {'Monoid': 'tsr_operator_of_monoid(a3)', 'Semiring': 'tsr_operator_of_multiply(a3)'}.get(match['operator'], 'a3')
+    return 'tsr_try_kronecker(&early, %s, %s, a4, a5)' % (_output(match, prototype, 6), operator)
+
+
 def _extract(match, prototype):
     """Of all of a matrix it is an assignment."""
     if match['object'] == 'Vector':
@@ -162,6 +167,8 @@ STEPS = [(re.compile(pattern), make) for pattern, make in (
     (OBJECT + r'dup$', _dup),
     (OBJECT + r'wait$', lambda match, prototype: 'tsr_try_wait(&early, (GrB_Matrix) a0)'))]
 
+KRONECKER = re.compile(r'^G(?:rB_(?P<object>Matrix)_kronecker_(?P<operator>BinaryOp|Monoid|Semiring)|xB_kron)$')
+
 # Asked before these: of sparse matrices that a device has.
 ON_DEVICE = [(re.compile(r'^GrB_(?P<object>Matrix)_select_(?P<type>%s|Scalar)$' % TYPES), _select_on_device),
          (re.compile(r'^GxB_(?P<object>Matrix)_select$'), _old_select(_select_on_device)),
@@ -169,7 +176,7 @@ ON_DEVICE = [(re.compile(r'^GrB_(?P<object>Matrix)_select_(?P<type>%s|Scalar)$' 
          (re.compile(r'^GrB_(?P<object>Matrix)_apply$'), _of_entries(_apply)),
          (re.compile(r'^GrB_(?P<object>Matrix)_apply_BinaryOp(?P<side>1st|2nd)_(?P<type>%s|Scalar)$' % TYPES), _of_entries(_bind)),
          (re.compile(r'^GrB_(?P<object>Matrix)_eWise(?P<kind>Mult|Add)_(?P<operator>BinaryOp|Monoid|Semiring)$'), _of_entries(_ewise)),
-         (re.compile(r'^GrB_transpose$'), _of_entries(_transpose)),
+         (re.compile(r'^GrB_transpose$'), _of_entries(_transpose)), (KRONECKER, _of_entries(_kronecker)),
          (re.compile(r'^GrB_Matrix_reduce_(?P<operator>Monoid|BinaryOp)$'), _of_entries(_reduce_rows))]
 
 BUILD = re.compile(OBJECT + r'build_(?P<type>%s|Scalar)$' % TYPES)
@@ -183,7 +190,8 @@ MADE = [(re.compile(r'^GrB_(?P<object>Matrix)_select_(?P<type>%s|Scalar)$' % TYP
 # Asked of the host's arrays where the step is declined.
 PICKED = [(re.compile(OBJECT + r'extract$'), _extract_listed),
           (re.compile(OBJECT + r'select_(?P<type>%s|Scalar)$' % TYPES), _select_sparse),
-          (re.compile(r'^GxB_(?P<object>Matrix|Vector)_select$'), _old_select(_select_sparse)), (LISTED, _assign_listed), (BUILD, _build)]
+          (re.compile(r'^GxB_(?P<object>Matrix|Vector)_select$'), _old_select(_select_sparse)), (LISTED, _assign_listed), (BUILD, _build),
+          (KRONECKER, _kronecker)]
 
 KNOWN_OPTION = 'tsr_knows_setting((GrB_Matrix) a0, (int) a1) && tsr_real.{name}'
 
@@ -270,6 +278,8 @@ def host_wanted(prototype):
     build = BUILD.match(prototype.name)
     if build:
         return 'tsr_build_wanted(a%d)' % (3 if build['object'] == 'Vector' else 4)
+    if KRONECKER.match(prototype.name):
+        return 'tsr_kronecker_wanted(a4, a5)'
     match = SCALAR_ASSIGN.match(prototype.name)
     vector = prototype.parameters[0].base == 'GrB_Vector'
     given = '(a1 || a2%s) && ' % (' || !tsr_is_all(a4)' if vector else '') if match else ''

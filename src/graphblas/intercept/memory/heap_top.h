@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-/* A call has a block of so many bytes beside its result, of whatever allocator.  From now on glibc keeps four of them free, 64 MiB at most; nothing changes while such
+/* A call has a block of so many bytes beside its result, or for it, where SuiteSparse would take one of its pool; of whatever allocator.  From now on glibc keeps four of them free, 64 MiB at most; nothing changes while such
  * blocks are mappings of their own, which go back when they are freed, where the program has set a threshold itself, or where allocations are limited. */
 void tsr_heap_top_note(const void *block, size_t bytes);
 
