@@ -8,11 +8,13 @@
 
 #include "backends/cuda/device/runtime.h"
 #include "backends/cuda/spmm/kernel_table.h"
+#include "kernels/cuda/kronecker/kronecker.h"
 #include "kernels/cuda/selection/join_entries.h"
 #include "kernels/cuda/selection/keep_entries.h"
 #include "kernels/cuda/spmv/few_listed.h"
 #include "kernels/cuda/spmv/spmv_push.h"
 #include "kernels/kernels.h"
+#include "kernels/kronecker.h"
 #include "kernels/ref/compressed.h"
 #include "kernels/ref/formats.h"
 #include "kernels/ref/ref.h"
@@ -578,4 +580,45 @@ tsr_status tsr_cuda_join_entries(tsr_cuda_joined *out, const tsr_cuda_csr *a, co
         out->x_present = out->y_present = NULL;
     }
     return TSR_OK;
+}
+
+/* ---- Kronecker products ---- */
+
+typedef struct multiplying {
+    tsr_cuda_kronecker k;
+    tsr_cuda_csr c;
+} multiplying;
+
+static tsr_type type_of_result(const tsr_cuda_kronecker *k)
+{
+    return tsr_ewise_compares(k->op) ? TSR_BOOL : k->type;
+}
+
+static tsr_view factor_of(const tsr_cuda_csr *a, tsr_type type, const uint64_t *one)
+{
+    return (tsr_view){.format = TSR_SPARSE, .type = type, .iso = !a->x, .index_size = 4, .nrows = a->nrows, .ncols = a->ncols, .nvec = a->nrows,
+                      .vlen = a->ncols, .nvals = a->nvals, .p = a->p, .i = a->i, .x = a->x ? a->x : one};
+}
+
+static void run_kronecker(const void *described)
+{
+    const multiplying *m = described;
+    const tsr_type result = type_of_result(&m->k);
+    const tsr_kronecker k = {.a = factor_of(&m->k.a, m->k.type, &m->k.x), .b = factor_of(&m->k.b, m->k.type, &m->k.y), .op = m->k.op,
+                             .type = m->k.type, .result = result, .c_type = result, .narrow = true, .nthreads = 1};
+    tsr_ref_kronecker(&k, &(tsr_kronecker_c){.p = (uint64_t *)m->c.p, .i = m->c.i, .x = m->c.x});
+}
+
+tsr_status tsr_cuda_kronecker_product(tsr_cuda_csr *out, const tsr_cuda_kronecker *k, void *on)
+{
+    multiplying m = {*k, {.nrows = k->a.nrows * k->b.nrows, .ncols = k->a.ncols * k->b.ncols, .nvals = k->a.nvals * k->b.nvals}};
+    tsr_status status = tsr_cuda_malloc((void **)&m.c.p, (size_t)(m.c.nrows + 1) * sizeof *m.c.p, on);
+    if (status == TSR_OK)
+        status = new_entries(&m.c, k->pattern ? 0 : (int)tsr_type_size(type_of_result(k)), on);
+    if (status == TSR_OK)
+        status = lazy_queue(run_kronecker, &m, sizeof m, on);
+    if (status != TSR_OK)
+        forget(&m.c, on);
+    *out = m.c;
+    return status;
 }

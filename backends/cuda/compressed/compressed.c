@@ -6,6 +6,7 @@
 
 #include "backends/cuda/arrays/arrays.h"
 #include "backends/cuda/compressed/entries.h"
+#include "backends/cuda/compressed/kronecker.h"
 #include "backends/cuda/transfer/csr.h"
 #include "backends/cuda/transfer/lists.h"
 #include "kernels/cuda/selection/keep_entries.h"
@@ -14,7 +15,8 @@
 
 const tsr_kernel_row tsr_cuda_compressed_kernels[TSR_CUDA_COMPRESSED_KERNELS] = {
     {"extract", "extract", "extract", TAKES, true}, {"select", "select", "select", TAKES, true},
-    {"entries", "entries", "entries", "sparse matrices of any type; operators as of elementwise", true}};
+    {"entries", "entries", "entries", "sparse matrices of any type; operators as of elementwise", true},
+    {"kronecker", "kronecker", "kronecker", "sparse matrices of any type, and of one value; binary operators as of elementwise", true}};
 
 /* ---- operands ---- */
 
@@ -242,5 +244,5 @@ static int64_t nvals_of(const void *c)
 }
 
 const tsr_backend_compressed tsr_cuda_compressed = {.extract = extract, .select = select_entries, .apply = tsr_cuda_compressed_apply,
-                                                    .join = tsr_cuda_compressed_join, .reduce = tsr_cuda_compressed_reduce, .find = find, .share = share,
+                                                    .join = tsr_cuda_compressed_join, .kronecker = tsr_cuda_compressed_kronecker, .reduce = tsr_cuda_compressed_reduce, .find = find, .share = share,
                                                     .nvals = nvals_of, .holds = holds};

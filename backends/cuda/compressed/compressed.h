@@ -9,7 +9,7 @@
 extern const tsr_backend_compressed tsr_cuda_compressed;
 
 /* Of its functions, by the names of the engine's operations. */
-enum { TSR_CUDA_COMPRESSED_KERNELS = 3 };
+enum { TSR_CUDA_COMPRESSED_KERNELS = 4 };
 extern const tsr_kernel_row tsr_cuda_compressed_kernels[TSR_CUDA_COMPRESSED_KERNELS];
 
 /* ---- with tsr_cuda_all.busy held ---- */
