@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 /* Entries of C below which a call is forwarded before it is taken apart: the first one of a process, which looks names of operators up, gains from
- * about so many on, later ones from a quarter of that. */
-#define TSR_KRONECKER_LEAST 4096.0
+ * about so many on, later ones from an eighth of that. */
+#define TSR_KRONECKER_LEAST 8000.0
 
 /* ms of one thread for so many entries, with values of their own or without. */
 double tsr_kronecker_ms(double entries, bool values);
