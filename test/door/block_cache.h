@@ -7,18 +7,10 @@
 
 #include "src/graphblas/intercept/memory/block_cache.h"
 #include "src/graphblas/intercept/memory/pins.h"
-#include "src/runtime/backends.h"
 
 #define MIB ((size_t) 1 << 20)
 
 static int64_t clock_now = 1000;
-
-static bool device_is_used;
-
-bool tsr_backend_gpu_asked(void)
-{
-    return device_is_used;
-}
 
 static inline void pass_time(int seconds)
 {

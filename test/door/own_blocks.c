@@ -4,15 +4,9 @@
 #include <string.h>
 
 #include "src/graphblas/intercept/memory/block_cache.h"
-#include "src/runtime/backends.h"
 
 static _Alignas(64) char area[1 << 24];
 static size_t used;
-
-bool tsr_backend_gpu_asked(void)
-{
-    return false;
-}
 
 #pragma GCC visibility push(default)
 

@@ -297,9 +297,8 @@ static void blocks_are_for_a_device_that_is_used(void **state)
     assert_non_null(plain);
     tsr_blocks_enable(true);
     before = tsr_block_malloc(3 * MIB);
-    device_is_used = true;
+    tsr_blocks_device_is_used();
     after = tsr_block_malloc(3 * MIB);
-    device_is_used = false;
     assert_non_null(before);
     assert_non_null(after);
     assert_int_equal((uintptr_t) before % 4096 == 0, (uintptr_t) plain % 4096 == 0);
@@ -334,9 +333,8 @@ static void results_of_a_device_lie_in_huge_pages(void **state)
         skip();
     tsr_blocks_enable(true);
     void *before = tsr_block_result(40 * MIB);
-    device_is_used = true;
+    tsr_blocks_device_is_used();
     void *plain = tsr_block_malloc(48 * MIB), *result = tsr_block_result(56 * MIB);
-    device_is_used = false;
     assert_false(is_for_huge_pages((char *) before + 20 * MIB));
     assert_false(is_for_huge_pages((char *) plain + 20 * MIB));
     assert_true(is_for_huge_pages((char *) result + 20 * MIB));

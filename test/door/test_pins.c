@@ -69,8 +69,8 @@ static int set_up(void **state)
 {
     (void) state;
     refusals = 0;
-    device_is_used = true;
     start_cache(true);
+    tsr_blocks_device_is_used();
     return 0;
 }
 

@@ -59,21 +59,25 @@ bool tsr_may_route(void)
 
 /* ---- the program's allocator ---- */
 
-static void note_missing_device(size_t size)
+static void note_device(size_t size)
 {
-    if (size >= TSR_BLOCKS_MIN && tsr_backend_gpu_asked() && !tsr_backend_gpu())
+    if (size < TSR_BLOCKS_MIN || !tsr_backend_gpu_asked())
+        return;
+    if (tsr_backend_gpu())
+        tsr_blocks_device_is_used();
+    else
         tsr_blocks_no_device();
 }
 
 void *tsr_user_malloc(size_t size)
 {
-    note_missing_device(size);
+    note_device(size);
     return captured.user.allocate ? captured.user.allocate(size) : malloc(size);
 }
 
 static void *malloc_copy(size_t size)
 {
-    note_missing_device(size);
+    note_device(size);
     return captured.user.allocate_copy ? captured.user.allocate_copy(size) : malloc(size);
 }
 

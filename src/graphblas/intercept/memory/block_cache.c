@@ -17,13 +17,12 @@
 #include "src/graphblas/intercept/memory/heap_top.h"
 #include "src/graphblas/intercept/memory/memory.h"
 #include "src/graphblas/intercept/memory/pins.h"
-#include "src/runtime/backends.h"
 
 #define UNLIKELY __attribute__((cold, noinline)) /* what every small call passes stays short */
 enum { SMALL_EVENTS = 256 };
 
-/* ON: between GrB_init and GrB_finalize.  Without one of the others malloc and free have nothing to do here. */
-enum { ON = 1, DEVICE = 2, ACTIVE = 4 };
+/* ON: between GrB_init and GrB_finalize.  Without DEVICE or ACTIVE malloc and free have nothing to do here.  USED: the device computes products. */
+enum { ON = 1, DEVICE = 2, ACTIVE = 4, USED = 8 };
 static unsigned state;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what is kept, and */
@@ -174,7 +173,7 @@ typedef enum use { ANY, ALIGNED, RESULT } use;
 /* Threads that take large results out of staging memory are done with huge pages twice as soon; page-locking is faster, too. */
 static bool wants_huge_pages(size_t bytes, use of, bool again)
 {
-    return !tsr_block_is_small(bytes) && is_set(DEVICE) && (again || (of == RESULT && tsr_backend_gpu_asked()));
+    return !tsr_block_is_small(bytes) && is_set(DEVICE) && (again || (of == RESULT && is_set(USED)));
 }
 
 /* A block that may be kept some day has all the bytes of its size, which cost nothing until they are touched. */
@@ -204,7 +203,7 @@ static UNLIKELY void *large(size_t bytes, use of)
  * new pages. */
 static bool is_for_device(size_t bytes)
 {
-    return is_set(DEVICE) && (!tsr_block_is_small(bytes) || tsr_backend_gpu_asked());
+    return is_set(DEVICE) && (!tsr_block_is_small(bytes) || is_set(USED));
 }
 
 static UNLIKELY void *cached_malloc(size_t bytes)
@@ -376,12 +375,18 @@ void tsr_blocks_enable(bool device)
     __atomic_store_n(&state, ON | (device ? DEVICE : 0), __ATOMIC_RELAXED);
 }
 
+void tsr_blocks_device_is_used(void)
+{
+    if (is_set(DEVICE) && !is_set(USED))
+        __atomic_or_fetch(&state, USED, __ATOMIC_RELAXED);
+}
+
 void tsr_blocks_no_device(void)
 {
     if (!is_set(DEVICE))
         return;
     tsr_pins_clear(true);
-    __atomic_and_fetch(&state, ~(unsigned) DEVICE, __ATOMIC_RELAXED);
+    __atomic_and_fetch(&state, ~(unsigned) (DEVICE | USED), __ATOMIC_RELAXED);
 }
 
 static void begin(void)
@@ -411,7 +416,7 @@ void tsr_blocks_product(size_t bytes)
 static void drain(bool unlock)
 {
     tsr_pins_clear(unlock);
-    stop(ON | DEVICE | ACTIVE);
+    stop(ON | DEVICE | ACTIVE | USED);
 }
 
 /* Also at exit, so that leak checkers see no block of ours. */

@@ -25,12 +25,13 @@ void tsr_blocks_hide(void *value);
 /* Are malloc, free and the other functions that are called here one allocator's?  A program may bring its own, and not all of them. */
 bool tsr_blocks_possible(void);
 
-/* From now on blocks may be kept: at most min(4 GiB, an eighth of the memory).  device: one may read and write blocks, so that all
- * large ones are aligned and noted (pins.h). */
+/* From now on blocks may be kept: at most min(4 GiB, an eighth of the memory).  device: one may read and write blocks, so that large ones are
+ * noted (pins.h), and those that are mappings are aligned. */
 void tsr_blocks_enable(bool device);
-void tsr_blocks_no_device(void); /* there is none after all */
-void tsr_blocks_drain(void);     /* give everything back to the C library and keep nothing from now on */
-void tsr_blocks_disable(void);   /* as drain but without a lock or a free: for a forked child */
+void tsr_blocks_device_is_used(void); /* it computes products: small blocks are aligned, too, and large results lie in huge pages */
+void tsr_blocks_no_device(void);      /* there is none after all */
+void tsr_blocks_drain(void);          /* give everything back to the C library and keep nothing from now on */
+void tsr_blocks_disable(void);        /* as drain but without a lock or a free: for a forked child */
 
 /* A product is about to be computed here, whose result takes so many bytes. */
 void tsr_blocks_product(size_t bytes);
