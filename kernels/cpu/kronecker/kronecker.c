@@ -86,7 +86,7 @@ static bool copy_values(tsr_factor *b, size_t size, copies *held)
 static bool take_repeated(tsr_kronecker_job *j, copies *held)
 {
     tsr_factor *b = &j->b;
-    const bool small = b->nvals <= SMALL;
+    const bool small = j->k->b.nvals <= SMALL;
     if (!take_factor(b, &j->k->b, held))
         return false;
     if (j->c.i && (small || b->full || b->narrow != j->k->narrow) && !copy_indices(b, j->k->narrow, held))
