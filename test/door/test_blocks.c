@@ -289,23 +289,32 @@ static void unaligned_blocks_are_not_kept(void **state)
 
 /* ---- a device ---- */
 
-/* Until it is used small blocks of GraphBLAS's are the C library's as they are. */
+/* How many of eight blocks that are held together are aligned. */
+static int aligned_of_eight(void *(*allocate)(size_t))
+{
+    void *blocks[8];
+    int aligned = 0;
+    for (size_t n = 0; n < 8; n++) {
+        blocks[n] = allocate(3 * MIB + 48 * n);
+        assert_non_null(blocks[n]);
+        aligned += (uintptr_t) blocks[n] % 4096 == 0;
+    }
+    for (size_t n = 0; n < 8; n++)
+        tsr_block_free(blocks[n]);
+    return aligned;
+}
+
+/* Until it is used small blocks of GraphBLAS's are the C library's as they are, which sanitizers may align. */
 static void blocks_are_for_a_device_that_is_used(void **state)
 {
     (void) state;
-    void *plain = malloc(3 * MIB), *before = NULL, *after = NULL;
-    assert_non_null(plain);
+    tsr_blocks_disable();
+    const bool some_are_not = aligned_of_eight(malloc) < 8;
     tsr_blocks_enable(true);
-    before = tsr_block_malloc(3 * MIB);
+    if (some_are_not)
+        assert_in_range(aligned_of_eight(tsr_block_malloc), 0, 7);
     tsr_blocks_device_is_used();
-    after = tsr_block_malloc(3 * MIB);
-    assert_non_null(before);
-    assert_non_null(after);
-    assert_int_equal((uintptr_t) before % 4096 == 0, (uintptr_t) plain % 4096 == 0);
-    assert_int_equal((uintptr_t) after % 4096, 0);
-    tsr_block_free(after);
-    tsr_block_free(before);
-    free(plain);
+    assert_int_equal(aligned_of_eight(tsr_block_malloc), 8);
 }
 
 /* Is the block's mapping to lie in huge pages? */
