@@ -32,6 +32,26 @@ static inline call_sizes start_calls(int argc, char **argv)
     return (call_sizes){strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10), threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC};
 }
 
+/* n x n, values of FP64, `count` entries and fewer where places are drawn twice. */
+static inline GrB_Matrix random_matrix(GrB_Index n, GrB_Index count)
+{
+    GrB_Index *i = malloc(count * sizeof *i), *j = malloc(count * sizeof *j);
+    double *x = malloc(count * sizeof *x);
+    GrB_Matrix out;
+    for (GrB_Index k = 0; k < count; k++) {
+        i[k] = draw(n);
+        j[k] = draw(n);
+        x[k] = (double)(1 + draw(255));
+    }
+    must(GrB_Matrix_new(&out, GrB_FP64, n, n));
+    must(GrB_Matrix_build_FP64(out, i, j, x, count, GrB_PLUS_FP64));
+    must(GrB_Matrix_wait(out, GrB_MATERIALIZE));
+    free(i);
+    free(j);
+    free(x);
+    return out;
+}
+
 static inline void time_calls(const call_sizes *sizes, const call *calls, size_t count)
 {
     enum { REPEATS = 9 };

@@ -7,25 +7,6 @@
 static GrB_Matrix A, S, O, F, C, R;
 static GrB_Index n;
 
-static GrB_Matrix random_matrix(GrB_Index count)
-{
-    GrB_Index *i = malloc(count * sizeof *i), *j = malloc(count * sizeof *j);
-    double *x = malloc(count * sizeof *x);
-    GrB_Matrix out;
-    for (GrB_Index k = 0; k < count; k++) {
-        i[k] = draw(n);
-        j[k] = draw(n);
-        x[k] = (double)(1 + draw(255));
-    }
-    must(GrB_Matrix_new(&out, GrB_FP64, n, n));
-    must(GrB_Matrix_build_FP64(out, i, j, x, count, GrB_PLUS_FP64));
-    must(GrB_Matrix_wait(out, GrB_MATERIALIZE));
-    free(i);
-    free(j);
-    free(x);
-    return out;
-}
-
 static GrB_Info scale(void) { return GrB_Matrix_apply_BinaryOp2nd_FP64(R, NULL, NULL, GrB_TIMES_FP64, A, 1.5, NULL); }
 static GrB_Info negate(void) { return GrB_Matrix_apply(R, NULL, NULL, GrB_AINV_FP64, A, NULL); }
 static GrB_Info add_scaled(void) { return GrB_Matrix_apply_BinaryOp2nd_FP64(C, NULL, GrB_PLUS_FP64, GrB_TIMES_FP64, A, 1.5, NULL); }
@@ -45,9 +26,9 @@ int main(int argc, char **argv)
     const call_sizes sizes = start_calls(argc, argv);
     n = sizes.vertices;
     const GrB_Index count = n * sizes.degree;
-    A = random_matrix(count);
-    O = random_matrix(count);
-    F = random_matrix(count / 20 + 1);
+    A = random_matrix(n, count);
+    O = random_matrix(n, count);
+    F = random_matrix(n, count / 20 + 1);
     must(GrB_Matrix_dup(&S, A));
     must(GrB_Matrix_apply(S, NULL, NULL, GrB_MINV_FP64, S, NULL));
     must(GrB_Matrix_dup(&C, A));

@@ -7,25 +7,6 @@
  * D, F: square, an entry at an eighth of the places; their product has some more than A. */
 static GrB_Matrix A, S, L, E, D, F, of_A, of_D, bools;
 
-static GrB_Matrix random_matrix(GrB_Index n, GrB_Index count)
-{
-    GrB_Index *i = malloc(count * sizeof *i), *j = malloc(count * sizeof *j);
-    double *x = malloc(count * sizeof *x);
-    GrB_Matrix out;
-    for (GrB_Index k = 0; k < count; k++) {
-        i[k] = draw(n);
-        j[k] = draw(n);
-        x[k] = (double)(1 + draw(255));
-    }
-    must(GrB_Matrix_new(&out, GrB_FP64, n, n));
-    must(GrB_Matrix_build_FP64(out, i, j, x, count, GrB_PLUS_FP64));
-    must(GrB_Matrix_wait(out, GrB_MATERIALIZE));
-    free(i);
-    free(j);
-    free(x);
-    return out;
-}
-
 static GrB_Matrix identity(GrB_Index n)
 {
     GrB_Matrix out;

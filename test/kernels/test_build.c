@@ -26,18 +26,6 @@ static uint64_t *draw_numbers(rng *r, int64_t count, int64_t bound)
     return list;
 }
 
-static void *draw_values(rng *r, tsr_type type, int64_t count)
-{
-    char *x = take((size_t)count * type_size(type));
-    for (int64_t k = 0; k < count; k++) {
-        if (type == TSR_BOOL)
-            x[k] = (char)rng_below(r, 2);
-        else
-            draw_odd_element(r, type, x, k);
-    }
-    return x;
-}
-
 static void draw_joining(rng *r, tsr_tuples *t)
 {
     static const tsr_joining joinings[] = {TSR_JOIN_NONE, TSR_JOIN_FIRST, TSR_JOIN_LAST, TSR_JOIN_FOLD, TSR_JOIN_FOLD};
@@ -54,7 +42,7 @@ static tsr_tuples draw_tuples(rng *r)
         t.vector = draw_numbers(r, t.count, t.nvec);
     }
     t.place = draw_numbers(r, t.count, t.vlen);
-    t.x = rng_chance(r, 90) ? draw_values(r, t.type, t.count) : NULL;
+    t.x = rng_chance(r, 90) ? draw_array(r, t.type, t.count) : NULL;
     draw_joining(r, &t);
     if (rng_chance(r, 5))
         ((uint64_t *)(uintptr_t)t.place)[rng_below(r, t.count)] = (uint64_t)t.vlen + (uint64_t)rng_below(r, 3);

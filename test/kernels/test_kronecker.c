@@ -26,18 +26,6 @@ static int64_t draw_length(rng *r, bool large)
     return large ? 500 + rng_below(r, 1500) : lengths[rng_below(r, 11)];
 }
 
-static void *draw_values(rng *r, tsr_type type, int64_t count)
-{
-    char *x = take((size_t)count * type_size(type));
-    for (int64_t k = 0; k < count; k++) {
-        if (type == TSR_BOOL)
-            x[k] = (char)rng_below(r, 2);
-        else
-            draw_odd_element(r, type, x, k);
-    }
-    return x;
-}
-
 /* Each place with a chance of its vector's own: empty ones, whole ones. */
 static void draw_lists(rng *r, tsr_view *v, bool narrow_offsets)
 {
@@ -86,7 +74,7 @@ static tsr_view draw_matrix(rng *r, tsr_type type, bool reads, bool large)
     if (v.format == TSR_HYPERSPARSE)
         name_vectors(r, &v);
     v.ncols = v.vlen;
-    v.x = reads ? draw_values(r, type, v.iso ? 1 : v.nvals) : NULL;
+    v.x = reads ? draw_array(r, type, v.iso ? 1 : v.nvals) : NULL;
     return v;
 }
 
