@@ -254,13 +254,23 @@ def rows_of_complex(_, content):
             for (_, n), of in rows.items()]
 
 
+def rows_of_kronecker(_, content):
+    """A row a call: by size, most entries first, plain and computed by one thread, and by two but for the last size."""
+    sizes, calls = sorted({case['rows'] for case in content}, reverse=True), {}
+    for case in content:
+        digits = (1, 3, 4)[sizes.index(case['rows'])]
+        calls.setdefault(case['call'], {})[case['rows'], case['threads']] = [f"{case[side]:.{digits}f}" for side in ('plain', 'tessera')]
+    kinds = [(size, threads) for size in sizes for threads in (1, 2)][:5]
+    return ['|'.join(cell for kind in kinds for cell in of[kind]) for of in calls.values()]
+
+
 def rows_of_attention_door(_, content):
     """Of bench_device --attention: one pass and three calls."""
     return [f"{case['heads']}|{case['n']}|{case['pass_ms']:.3f}|{case['three_ms']:.3f}" for case in content]
 
 
 # By the schema of a record; figures of others are not compared.
-ROWS_OF = {'algorithms/1': rows_of_algorithms, 'attention-door/1': rows_of_attention_door, 'complex/1': rows_of_complex, 'conformance/1': rows_of_conformance, 'clients/1': rows_of_clients, 'elementwise/1': rows_of_elementwise, 'entries/1': rows_of_selection, 'graphs/1': rows_of_graphs,
+ROWS_OF = {'algorithms/1': rows_of_algorithms, 'attention-door/1': rows_of_attention_door, 'complex/1': rows_of_complex, 'conformance/1': rows_of_conformance, 'clients/1': rows_of_clients, 'elementwise/1': rows_of_elementwise, 'entries/1': rows_of_selection, 'graphs/1': rows_of_graphs, 'kronecker/1': rows_of_kronecker,
            'layers/1': rows_of_layers,
            'masked/1': rows_of_masked, 'petsc-products/1': rows_of_petsc, 'petsc-sparse-products/2': rows_of_sparse_petsc,
            'pipelines/1': rows_of_pipelines, 'products/1': rows_of_products, 'python-products/1': rows_of_python,
