@@ -19,12 +19,6 @@ typedef struct computing {
     int64_t *moved;
 } computing;
 
-static tsr_status use(tsr_cuda_sparse **out, const tsr_compressed_operand *a, int64_t *moved)
-{
-    const tsr_cuda_operand operand = tsr_cuda_compressed_operand(a, a->turned);
-    return tsr_cuda_sparse_use(out, &operand, moved);
-}
-
 /* csr gets values z of these elements; the arrays are its own afterwards.  present: of z, where not every one is known to be. */
 static tsr_status compute(tsr_cuda_csr *csr, const tsr_ewise *step, tsr_elements x, tsr_elements y)
 {
@@ -63,7 +57,7 @@ static tsr_status run_apply(void *arguments)
     const tsr_ewise *step = &q->step->step;
     tsr_cuda_sparse *a;
     tsr_cuda_csr out = {0};
-    tsr_status status = use(&a, q->a, q->moved);
+    tsr_status status = tsr_cuda_compressed_use(&a, q->a, q->moved);
     if (status != TSR_OK)
         return status;
     const size_t working = tsr_cuda_sparse_bytes(a->csr.nrows, a->csr.ncols, a->csr.nvals, tsr_type_size(step->result));
@@ -131,10 +125,10 @@ static tsr_status run_join(void *arguments)
 {
     computing *q = arguments;
     tsr_cuda_sparse *a, *b;
-    tsr_status status = use(&a, q->a, q->moved);
+    tsr_status status = tsr_cuda_compressed_use(&a, q->a, q->moved);
     if (status != TSR_OK)
         return status;
-    status = use(&b, q->b, q->moved);
+    status = tsr_cuda_compressed_use(&b, q->b, q->moved);
     if (status == TSR_OK) {
         status = join_both(q, a, b);
         tsr_cuda_sparse_leave(b);
@@ -201,7 +195,7 @@ static tsr_status run_reduce(void *arguments)
 {
     reducing *r = arguments;
     tsr_cuda_sparse *a;
-    tsr_status status = use(&a, r->a, r->moved);
+    tsr_status status = tsr_cuda_compressed_use(&a, r->a, r->moved);
     if (status != TSR_OK)
         return status;
     r->elements.x = a->csr.x;

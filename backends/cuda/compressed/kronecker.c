@@ -15,12 +15,6 @@ typedef struct multiplying {
     int64_t *moved;
 } multiplying;
 
-static tsr_status use(tsr_cuda_sparse **out, const tsr_compressed_operand *a, int64_t *moved)
-{
-    const tsr_cuda_operand operand = tsr_cuda_compressed_operand(a, a->turned);
-    return tsr_cuda_sparse_use(out, &operand, moved);
-}
-
 static uint64_t one_of(const tsr_compressed_operand *a)
 {
     return a->view.iso ? tsr_cuda_iso_value(&a->view) : 0;
@@ -55,10 +49,10 @@ static tsr_status run(void *arguments)
     multiplying *m = arguments;
     tsr_cuda_sparse *a, *b;
     tsr_cuda_csr out = {0};
-    tsr_status status = use(&a, m->a, m->moved);
+    tsr_status status = tsr_cuda_compressed_use(&a, m->a, m->moved);
     if (status != TSR_OK)
         return status;
-    status = use(&b, m->b, m->moved);
+    status = tsr_cuda_compressed_use(&b, m->b, m->moved);
     if (status == TSR_OK) {
         status = multiply(&out, m, &a->csr, &b->csr);
         tsr_cuda_sparse_leave(b);

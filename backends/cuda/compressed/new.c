@@ -56,3 +56,9 @@ tsr_cuda_operand tsr_cuda_compressed_operand(const tsr_compressed_operand *a, bo
     const tsr_view v = flips ? tsr_view_transposed(a->view) : a->view;
     return tsr_cuda_operand_of(&v, true, v.type, a->slot, flips, a->nthreads);
 }
+
+tsr_status tsr_cuda_compressed_use(tsr_cuda_sparse **held, const tsr_compressed_operand *a, int64_t *moved)
+{
+    const tsr_cuda_operand operand = tsr_cuda_compressed_operand(a, a->turned);
+    return tsr_cuda_sparse_use(held, &operand, moved);
+}

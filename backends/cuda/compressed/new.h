@@ -20,6 +20,9 @@ tsr_cuda_operand tsr_cuda_compressed_operand(const tsr_compressed_operand *a, bo
 
 /* ---- with tsr_cuda_all.busy held ---- */
 
+/* As tsr_cuda_sparse_use, turned as the operand says. */
+tsr_status tsr_cuda_compressed_use(tsr_cuda_sparse **held, const tsr_compressed_operand *a, int64_t *moved);
+
 /* The caller's use of `held` is taken over, also by a failure. */
 tsr_status tsr_cuda_compressed_hold(void **c, tsr_cuda_sparse *held);
 

@@ -108,7 +108,7 @@ tsr_status choose(const spgemm_strips *strips, const tsr_cuda_spgemm *q, uint32_
     status = tsr_cuda_to_host(&count, counter, sizeof count, q->stream);
     if (status == TSR_OK)
         status = tsr_cuda_wait(q->stream);
-    *close = count > of_entries / 3;
+    *close = status == TSR_OK && count > of_entries / 3;
     return status;
 }
 
