@@ -101,6 +101,20 @@ bool tsr_ref_spgemm_matches_any(const tsr_spgemm *product, const tsr_spgemm_c *c
  * count NULL: only p.  Of the operands the patterns are looked at; indices need not ascend. */
 tsr_status tsr_ref_spgemm_tiles(const tsr_spgemm *product, int64_t *p, uint32_t *i, uint32_t *count);
 
+/* What is added up for a place of C by tiles. */
+typedef enum tsr_spgemm_tile_sums {
+    TSR_SPGEMM_TILE_COUNTS, /* one bit: every product is one number */
+    TSR_SPGEMM_TILE_INT8,   /* integers of 8 bits, whatever their type */
+    TSR_SPGEMM_TILE_TF32,   /* FP32 rounded to it, where that is allowed */
+    TSR_SPGEMM_TILE_SPLIT,  /* FP32, three parts of an operand */
+    TSR_SPGEMM_TILE_FP64,
+    TSR_SPGEMM_TILE_NONE    /* nothing, or it is not known yet */
+} tsr_spgemm_tile_sums;
+
+/* Sums of products (PLUS; TIMES, FIRST, SECOND) into x, of the type, by tiles of values as kernels/cuda/spgemm/spgemm_value_tiles.cu: p and i as
+ * tsr_ref_spgemm_tiles found them; not counts. */
+tsr_status tsr_ref_spgemm_value_tiles(const tsr_spgemm *product, tsr_spgemm_tile_sums sums, const int64_t *p, const uint32_t *i, void *x);
+
 /* Memory that the kernel writes C's entries into: as realloc and free, on any thread. */
 typedef struct tsr_spgemm_memory {
     void *(*resize)(const void *context, void *block, size_t bytes);

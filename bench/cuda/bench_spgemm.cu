@@ -1,13 +1,13 @@
 // Sparse times sparse on the GPU beside cuSPARSE: times, memory, and every result checked.  A row of JSON a line; --json adds to a record that
 // `bench/record.py header spgemm_gpu/1 bench_spgemm …` began.
 //
-//   bench_spgemm [--product all|name,…] [--file x.mtx[.gz]]… [--type fp64,fp32,pair] [--peers none|ALG1,ALG2,ALG3,reuse] [--memory share]
+//   bench_spgemm [--product all|name,…] [--file x.mtx[.gz]]… [--type fp64,fp32,tf32,pair,int8] [--peers none|ALG1,ALG2,ALG3,reuse] [--memory share]
 //                [--tiles price,never,always] [--sides n] [--budget ms] [--json FILE]
 //
 // ms: median of whole calls, wall clock to the end of the last kernel, operands on the device, memory from a pool that keeps what is freed.
 // numeric_ms: other values in a known pattern, the places of products kept (keep_ms, keep_bytes) where that is not declined; without_ms: not
-// kept.  peak: bytes beside the operands, C included.  pair: plus_pair of 32-bit integers.  memory: give
-// our kernel this share of C's bytes for what it stores beside C.  tiles: of bits on Tensor Cores, for pair, where they are expected to pay, nowhere, or
+// kept.  peak: bytes beside the operands, C included.  pair: plus_pair of 32-bit integers.  int8: integers of 8 bits in FP64.  tf32: FP32 where that is allowed.  memory: give
+// our kernel this share of C's bytes for what it stores beside C.  tiles: on Tensor Cores where they are expected to pay, nowhere, or
 // wherever they fit: "ours", "rows", "tiles".  sides: kernels on so many streams beside the first.  right: rows have the columns of a product formed bit by bit, and their
 // weighted sums are those of A (B v).
 // SPDX-License-Identifier: Apache-2.0
@@ -116,6 +116,12 @@ template <class T> __global__ void cast(T *to, const float *from, int64_t n)
     if (e < n)
         to[e] = T(from[e]);
 }
+__global__ void round_to_int8(double *to, const float *from, int64_t n)
+{
+    int64_t e = int64_t(blockIdx.x) * threads + threadIdx.x;
+    if (e < n)
+        to[e] = rint(double(from[e]) * 100) + 0.0; // never -0
+}
 __global__ void narrow(int32_t *to, const int64_t *from, int64_t n)
 {
     int64_t e = int64_t(blockIdx.x) * threads + threadIdx.x;
@@ -126,7 +132,7 @@ __global__ void narrow(int32_t *to, const int64_t *from, int64_t n)
 // An operand in every form that is measured.
 struct Operand {
     tsr_cuda_csr csr = {};
-    double *fp64;
+    double *fp64, *int8;
     int32_t *p32;
 
     explicit Operand(const Csr &a)
@@ -134,19 +140,22 @@ struct Operand {
         csr.nrows = a.nrows, csr.ncols = a.ncols, csr.nvals = a.nvals, csr.p = a.p, csr.i = a.i, csr.x = a.x;
         fp64 = device_array<double>(a.nvals);
         p32 = device_array<int32_t>(a.nrows + 1);
+        int8 = device_array<double>(a.nvals);
         cast<<<blocks_for(a.nvals), threads>>>(fp64, a.x, a.nvals);
+        round_to_int8<<<blocks_for(a.nvals), threads>>>(int8, a.x, a.nvals);
         narrow<<<blocks_for(a.nrows + 1), threads>>>(p32, a.p, a.nrows + 1);
         CHECK(cudaDeviceSynchronize());
     }
     ~Operand()
     {
         cudaFree(fp64);
+        cudaFree(int8);
         cudaFree(p32);
     }
     tsr_cuda_csr with(const std::string &type) const
     {
         tsr_cuda_csr a = csr;
-        a.x = type == "fp64" ? static_cast<void *>(fp64) : type == "fp32" ? csr.x : nullptr;
+        a.x = type == "fp64" ? static_cast<void *>(fp64) : type == "int8" ? int8 : type == "fp32" || type == "tf32" ? csr.x : nullptr;
         return a;
     }
     PeerMatrix peer(bool is_fp64) const
@@ -192,17 +201,19 @@ struct Bench {
     tsr_cuda_device device;
     std::string name, type;
     const Operand *a, *b;
-    RowFacts *facts[2]; // of values, of counts
+    RowFacts *facts[3]; // of values, of counts, of integers
     double c_bytes = 0;
 
-    double tolerance() const { return type == "fp32" ? 1e-4 : 1e-11; }
+    bool wide() const { return type == "fp64" || type == "int8"; }
+    bool single() const { return type == "fp32" || type == "tf32"; }
+    double tolerance() const { return type == "tf32" ? 1e-2 : type == "fp32" ? 1e-4 : 1e-11; }
 
     template <class P, class X> bool is_right(const P *p, const uint32_t *i, const X *x) const
     {
         auto *wrong = device_array<int>(1);
         int64_t m = a->csr.nrows;
         CHECK(cudaMemset(wrong, 0, sizeof *wrong));
-        check_rows<<<blocks_for(32 * m), threads>>>(p, i, x, m, facts[type == "pair"], tolerance(), wrong);
+        check_rows<<<blocks_for(32 * m), threads>>>(p, i, x, m, facts[type == "pair" ? 1 : type == "int8" ? 2 : 0], tolerance(), wrong);
         int count;
         CHECK(cudaMemcpy(&count, wrong, sizeof count, cudaMemcpyDeviceToHost));
         CHECK(cudaFree(wrong));
@@ -210,7 +221,7 @@ struct Bench {
     }
     template <class P> bool is_right(const P *p, const uint32_t *i, const void *x) const
     {
-        return type == "fp64" ? is_right(p, i, static_cast<const double *>(x)) : type == "fp32" ? is_right(p, i, static_cast<const float *>(x))
+        return wide() ? is_right(p, i, static_cast<const double *>(x)) : single() ? is_right(p, i, static_cast<const float *>(x))
                                                                                               : is_right(p, i, static_cast<const uint32_t *>(x));
     }
 
@@ -231,10 +242,10 @@ struct Bench {
         tsr_cuda_spgemm_tiles = tiles == "never" ? -1 : tiles == "always";
         tsr_cuda_csr x = a->with(type), y = b->with(type), c = {};
         tsr_cuda_spgemm q = {};
-        q.semiring = type == "fp64" ? tsr_semiring{TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES} : type == "fp32" ? tsr_semiring{TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}
+        q.semiring = wide() ? tsr_semiring{TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES} : single() ? tsr_semiring{TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}
                                                                                                  : tsr_semiring{TSR_INT32, TSR_ADD_PLUS, TSR_MUL_PAIR};
-        q.a = &x, q.b = &y, q.device = &device;
-        size_t entry = type == "fp64" ? 12 : 8;
+        q.a = &x, q.b = &y, q.device = &device, q.precision = type == "tf32" ? TSR_PRECISION_TF32 : TSR_PRECISION_EXACT;
+        size_t entry = wide() ? 12 : 8;
         tsr_cuda_spgemm_size size = {};
         auto drop = [&] {
             tsr_cuda_free(c.p, nullptr);
@@ -302,9 +313,9 @@ struct Bench {
         int64_t m = a->csr.nrows, words = (b->csr.ncols + 31) / 32, blocks = std::min<int64_t>(m, 132 * 8);
         auto *bits = device_array<uint32_t>(blocks * words);
         CHECK(cudaMemset(bits, 0, size_t(blocks * words) * 4));
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < 3; k++) {
             facts[k] = device_array<RowFacts>(m);
-            expect_rows<<<unsigned(blocks), threads>>>(a->csr.p, a->csr.i, k ? nullptr : a->fp64, b->csr.p, b->csr.i, b->fp64, m, bits, words, facts[k]);
+            expect_rows<<<unsigned(blocks), threads>>>(a->csr.p, a->csr.i, k == 1 ? nullptr : k ? a->int8 : a->fp64, b->csr.p, b->csr.i, k ? b->int8 : b->fp64, m, bits, words, facts[k]);
         }
         CHECK(cudaDeviceSynchronize());
         CHECK(cudaFree(bits));
@@ -321,13 +332,12 @@ void measure(const Options &options, const tsr_cuda_device &device, Product prod
             bench.type = type;
             uint64_t products = 0;
             for (const std::string &tiles : options.tiles)
-                if (type == "pair" || tiles == options.tiles[0])
-                    products = bench.ours(tiles);
-            if (type != "pair")
+                products = bench.ours(tiles);
+            if (type == "fp64" || type == "fp32")
                 bench.peers(products);
         }
-        CHECK(cudaFree(bench.facts[0]));
-        CHECK(cudaFree(bench.facts[1]));
+        for (RowFacts *facts : bench.facts)
+            CHECK(cudaFree(facts));
     }
     release(product);
 }

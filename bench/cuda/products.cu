@@ -122,6 +122,17 @@ struct Uniform {
     }
 };
 
+// Blocks on the diagonal, of whose places a share has an entry.
+struct Blocks {
+    int64_t size;
+    double share;
+    __device__ uint64_t operator()(int64_t e) const
+    {
+        const int64_t row = e / size;
+        return uniform(uint64_t(e), 0) < share ? key(row, row / size * size + e % size) : none;
+    }
+};
+
 // 256 clusters of 512: of an edge nine ends in ten lie in its own; and the diagonal.
 struct Clusters {
     int64_t n;
@@ -163,6 +174,7 @@ Csr sources(const std::string &name, const Csr &from, int64_t rows)
 }
 
 Csr rmat18() { return matrix_of("rmat18", 1 << 18, 1 << 21, Directed{{18, shuffle_of(1 << 18)}}); }
+Csr blocks(const std::string &name, int64_t size, int64_t count, double share) { return matrix_of(name, size * count, size * size * count, Blocks{size, share}); }
 Csr er() { return matrix_of("er", 1000000, 16000000, Uniform{1000000}); }
 
 constexpr int64_t fine = 100, coarse = 50;
@@ -242,6 +254,10 @@ Product generate_product(const std::string &name)
         return {name, matrix_of(name, 1 << 18, 27 << 18, Cube{{64, 64, 64}, 1}), {}};
     if (name == "fem3")
         return {name, matrix_of(name, 3 << 15, int64_t(243) << 15, Cube{{32, 32, 32}, 3}), {}};
+    if (name.rfind("dense-", 0) == 0)
+        return {name, blocks(name, 4096, 1, std::atof(name.c_str() + 6) / 100), {}};
+    if (name.rfind("blocks-", 0) == 0)
+        return {name, blocks(name, 512, 64, std::atof(name.c_str() + 7) / 100), {}};
     if (name == "mcl")
         return {name, matrix_of(name, 131072, 131072 + 2 * 3276800, Clusters{131072, shuffle_of(512)}), {}};
     if (name == "amg-AP")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tables of a record of bench_spgemm: ours beside cuSPARSE.
+"""Tables of a record of bench_spgemm: ours beside cuSPARSE; or what is chosen (--tiles price) beside rows (never).
 
-usage: spgemm_table.py RECORD     SPDX-License-Identifier: Apache-2.0"""
+usage: spgemm_table.py [--tiles] RECORD     SPDX-License-Identifier: Apache-2.0"""
 import math
 import os
 import sys
@@ -31,14 +31,31 @@ def cell(value, digits=3):
 
 
 def c_bytes(row):
-    return row['nvals'] * (12 if row['type'] == 'fp64' else 8)
+    return row['nvals'] * (12 if row['type'] in ('fp64', 'int8') else 8)
+
+
+def print_tiles(by_product):
+    kinds = ('fp64', 'fp32', 'tf32', 'int8')
+    print('| | products, M | C, M | ' + ' | '.join(f'{name}, ms | | ratio' for name in ('FP64', 'FP32', 'TF32', 'integers')) + ' | memory |')
+    print('|---' * (4 + 3 * len(kinds)) + '|')
+    for name, types in by_product.items():
+        if not all('rows' in types.get(kind, {}) for kind in kinds):
+            continue
+        pairs = [(types[kind]['rows'], types[kind]['ours']) for kind in kinds]
+        times = [f"{rows['ms']:.3g} | {ours['ms']:.3g} | {rows['ms'] / ours['ms']:.2f}" if rows['right'] and ours['right'] else 'wrong | |' for rows, ours in pairs]
+        ours = types['fp64']['ours']
+        print(f"| {name} | {ours['products'] / 1e6:.3g} | {ours['nvals'] / 1e6:.3g} | {' | '.join(times)} | {ours['peak'] / c_bytes(ours):.2f} |")
 
 
 def main():
+    tiles, path = sys.argv[1] == '--tiles', sys.argv[-1]
     by_product = {}
-    for row in record.read(sys.argv[1])[1]:
+    for row in record.read(path)[1]:
         if not row.get('share'):
             by_product.setdefault(row['product'], {}).setdefault(row['type'], {})[row['what']] = row
+    if tiles:
+        print_tiles(by_product)
+        return
     print('| | products, M | C, M | Tessera FP64 | cuSPARSE | ratio | values only | reuse | memory | cuSPARSE | FP32 ratio | int32 plus_pair ratio |')
     print('|---|---|---|---|---|---|---|---|---|---|---|---|')
     ratios = {'fp64': [], 'fp32': [], 'pair': []}

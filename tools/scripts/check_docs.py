@@ -118,7 +118,7 @@ def rows_of_spgemm(path, content):
     for row in content:
         kinds.setdefault(row['product'], {})[row['what'], row['type']] = row
     again = [(rows.get(('ours', 'fp64')), rows.get(('reuse', 'fp64'))) for rows in kinds.values()]
-    return [*output_of('python3', 'bench/cuda/spgemm_table.py', path).splitlines(),
+    return [*output_of('python3', 'bench/cuda/spgemm_table.py', path).splitlines(), *output_of('python3', 'bench/cuda/spgemm_table.py', '--tiles', path).splitlines(),
             *('|'.join(f'{ms:.3g}' for ms in (ours['numeric_ms'], ours.get('without_ms', -1), theirs['numeric_ms']) if ms > 0)
               for ours, theirs in again if ours and theirs)]
 

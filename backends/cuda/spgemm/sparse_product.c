@@ -17,7 +17,7 @@ enum { A, B, MASK, OPERANDS, FIRST_PORTIONS = 8 };
 
 const tsr_kernel_row tsr_cuda_spgemm_kernels[TSR_CUDA_SPGEMM_KERNELS] = {
     {"spgemm", "spgemm", "spgemm", "any type and semiring; A and B sparse, any mask", true},
-    {"spgemm", "spgemm-tiles", "spgemm-tiles", "counts where C is dense in blocks; one-bit Tensor Cores, no mask", true}};
+    {"spgemm", "spgemm-tiles", "spgemm-tiles", "plus_times where C is dense in blocks; Tensor Cores, no mask", true}};
 
 typedef struct sparse_product {
     tsr_cuda_contents contents;
@@ -147,7 +147,7 @@ static tsr_cuda_spgemm kernels_product(const sparse_product *s)
     return (tsr_cuda_spgemm){.semiring = p->semiring, .pattern = s->pattern, .a = &s->held[A]->csr, .b = &s->held[B]->csr,
                              .a_iso = s->iso[A], .b_iso = s->iso[B], .mask = s->held[MASK] ? &s->held[MASK]->csr : NULL,
                              .mask_bits = s->mask_bits.bits, .mask_words = s->mask_bits.words,
-                             .mask_size = (int)tsr_type_size(p->mask.type), .mask_complement = p->mask_complement,
+                             .mask_size = (int)tsr_type_size(p->mask.type), .mask_complement = p->mask_complement, .precision = p->precision,
                              .device = &tsr_cuda->device, .stream = tsr_cuda->compute};
 }
 

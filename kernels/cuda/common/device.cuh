@@ -202,6 +202,13 @@ template <bool Bf16> static __device__ __forceinline__ void mma_m16n8k8_half(flo
         asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
                      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(b));
 }
+/* x and y rounded to BF16, x in the low half. */
+static __device__ __forceinline__ uint32_t bf16_pair(float x, float y)
+{
+    uint32_t pair;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
+    return pair;
+}
 /* k16: a: (g, 2t..) (g+8, 2t..) (g, 2t+8..) (g+8, 2t+8..); b: (2t.., g) (2t+8.., g). */
 template <bool Bf16> static __device__ __forceinline__ void mma_m16n8k16_half(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
@@ -245,6 +252,13 @@ static __device__ __forceinline__ void mma_m16n8k8_f64(double d[4], const double
             asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
                          : "+d"(d[2 * half]), "+d"(d[2 * half + 1]) : "d"(a[2 * k + half]), "d"(b[k]));
 #endif
+}
+/* Integers of 8 bits, four in a word.  a: (g, 4t..4t+3) (g+8, 4t..) (g, 4t+16..) (g+8, 4t+16..); b: (4t.., g) (4t+16.., g).  Sums wrap. */
+static __device__ __forceinline__ void mma_m16n8k32_int8(int d[4], const uint32_t a[4], const uint32_t b[2])
+{
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 /* Bits: d += the number of positions where both are 1.  Word w of a: row g + w % 2 * 8, bits 32 t + w / 2 * 128 and on; of b: column g. */
 static __device__ __forceinline__ void mma_m16n8k256_bits(int d[4], const uint32_t a[4], const uint32_t b[2])

@@ -628,6 +628,14 @@ void bulk_copy(void *shared, const void *global, unsigned bytes, uint64_t *bar);
 void mma_m16n8k8_tf32(float d[4], const uint32_t a[4], const uint32_t b[2]);
 void mma_m16n8k4_tf32(float d[4], const uint32_t a[2], uint32_t b);
 template <bool Bf16> void mma_m16n8k8_half(float d[4], const uint32_t a[2], uint32_t b);
+inline uint32_t bf16_pair(float x, float y)
+{
+    auto rounded = [](float z) {
+        const uint32_t whole = ::tsr_emulate::bits<uint32_t>(z);
+        return z == z ? (whole + 0x7fff + (whole >> 16 & 1)) >> 16 : 0x7fff;
+    };
+    return rounded(x) | rounded(y) << 16;
+}
 template <bool Bf16> void mma_m16n8k16_half(float d[4], const uint32_t a[4], const uint32_t b[2]);
 uint32_t transpose_8x8(uint32_t pair);
 template <bool Transposed> void load_matrices(uint32_t (&x)[4], shared_place row)
@@ -643,4 +651,5 @@ template <bool Transposed> void load_matrices(uint32_t (&x)[4], shared_place row
     }
 }
 void mma_m16n8k8_f64(double d[4], const double a[4], const double b[2]);
+void mma_m16n8k32_int8(int d[4], const uint32_t a[4], const uint32_t b[2]);
 void mma_m16n8k256_bits(int d[4], const uint32_t a[4], const uint32_t b[2]);

@@ -176,6 +176,22 @@ void finish_bits(void *const brought[warp_lanes], unsigned)
         }
 }
 
+void finish_int8(void *const brought[warp_lanes], unsigned)
+{
+    check_warp("mma int8", brought);
+    auto at = [&](unsigned lane) { return static_cast<const fragments *>(brought[lane]); };
+    auto byte = [](const void *words, unsigned word, unsigned k) { return int(int8_t(static_cast<const uint32_t *>(words)[word] >> 8 * k)); };
+    for (unsigned lane = 0; lane < warp_lanes; lane++)
+        for (unsigned i = 0; i < 4; i++) {
+            unsigned row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+            int sum = 0;
+            for (unsigned k = 0; k < 32; k++)
+                sum += byte(at(row % 8 * 4 + k % 16 / 4)->a, row / 8 + k / 16 * 2, k % 4) * byte(at(column * 4 + k % 16 / 4)->b, k / 16, k % 4);
+            int *d = static_cast<int *>(at(lane)->d) + i;
+            *d = int(unsigned(*d) + unsigned(sum));
+        }
+}
+
 struct transposed {
     uint32_t pair, result;
 };
@@ -223,4 +239,5 @@ uint32_t transpose_8x8(uint32_t pair)
     return of.result;
 }
 void mma_m16n8k8_f64(double d[4], const double a[4], const double b[2]) { mma("mma_m16n8k8_f64", finish_f64, d, a, b); }
+void mma_m16n8k32_int8(int d[4], const uint32_t a[4], const uint32_t b[2]) { mma("mma_m16n8k32_int8", finish_int8, d, a, b); }
 void mma_m16n8k256_bits(int d[4], const uint32_t a[4], const uint32_t b[2]) { mma("mma_m16n8k256_bits", finish_bits, d, a, b); }

@@ -2,7 +2,8 @@
  * formed and the mask lets it pass, zeros and NaN included; columns ascend.
  *
  * Every sum is formed in the order of A's entries, each product and each partial sum rounded by itself: floats have the bits of the plain loop
- * over a row, on every call, whichever kernel computes the row.  ANY: the last in that order.
+ * over a row, on every call, whichever kernel computes the row.  ANY: the last in that order.  Only where Tensor Cores form sums of products of reals
+ * (nearly full C) is that order another one, the same on every call; the error is that of a loop, about.
  *
  * Two steps, so that the caller allocates C:
  *     count   finds nvals; rows are computed and stored as far as memory allows
@@ -28,6 +29,7 @@ typedef struct tsr_cuda_spgemm {
     const uint32_t *mask_bits; /* or, in the place of `mask`, [m * mask_words] for a bitmap or full one: a bit for each column of a row, 1 where it counts */
     int64_t mask_words;        /* of a row: n bits at least */
     bool mask_complement;      /* all entries of C but these */
+    tsr_precision precision;   /* arithmetic allowed for FP32 where C is nearly full */
     size_t memory;             /* most bytes to use for results before they are in C; 0: about as many as C will take */
     const tsr_cuda_device *device;
     void *stream;
@@ -37,14 +39,15 @@ typedef struct tsr_cuda_spgemm_size {
     int64_t nvals;
     uint64_t products; /* pairs A(i,k), B(k,j) */
     size_t most_bytes; /* taken at one time beside operands and C, by count and the first fill */
-    bool tiles;        /* computed by tiles of bits on Tensor Cores */
+    bool tiles;        /* computed by tiles on Tensor Cores */
 } tsr_cuda_spgemm_size;
 
 /* 1 and 0; others in tests, where few entries go the ways of more than 2^32: C may have so many times as many entries as it can have, and stored results
  * are counted from stored_before on. */
 extern uint64_t tsr_cuda_spgemm_bound_times, tsr_cuda_spgemm_stored_before;
 
-/* 0: tiles of bits where they are expected to pay.  In tests and measurements 1: wherever they fit, -1: nowhere. */
+/* 0: tiles where they are expected to pay.  In tests and measurements 1: wherever they fit, 2: of values where operands are dense enough,
+ * however small, -1: nowhere. */
 extern int tsr_cuda_spgemm_tiles;
 /* Streams beside the caller's on which kernels run; fewer in tests and measurements. */
 extern int tsr_cuda_spgemm_sides;

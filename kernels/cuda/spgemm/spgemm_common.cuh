@@ -150,8 +150,9 @@ struct spgemm_rows_by_bin {
 tsr_status spgemm_find_places(spgemm_places *places, spgemm_places_memory *memory, const spgemm_rows_by_bin &rows, const tsr_cuda_spgemm *product,
     const tsr_cuda_csr *c, uint64_t product_count, uint32_t *counts, size_t most_bytes);
 
-/* A product by tiles of bits (spgemm_tiles.cu); strips of A come before those of B'. */
+/* A product by tiles (spgemm_tiles.cu); strips of A come before those of B'. */
 struct spgemm_tiles {
+    tsr_spgemm_tile_sums sums;
     uint32_t a_strips, b_strips, words; // strips of 128 rows; words of 32 blocks of 256 columns for each
     uint32_t *has, *rank;               // [strips * words] bits: the blocks a strip has; how many in its words before
     int64_t *first;                     // [strips + 1] tiles of bits before those of a strip
@@ -160,18 +161,23 @@ struct spgemm_tiles {
     int64_t *tiles_before;              // [a_strips + 1] … before those of a strip
     uint2 *tiles;                       // [n] strip of A, strip of B'
     uint32_t *before;                   // [n * 128] entries of a row in the tiles before
+    uint32_t *there;                    // NULL: counts; else [n * 128 * 4] bits: the entries of C, …
+    uint32_t *slices;                   // … of each tile of bits, which slices of its tile of values have an entry, …
+    unsigned char *values;              // … and these tiles (spgemm_value_tiles.cuh)
     size_t bytes;
     void *strips_memory, *tiles_memory;
 };
 
-/* Is every product one number, whose sums are exact, and are there such instructions? */
+/* Is every product one number, whose sums are exact, or is it a sum of products of reals or integers, and are there such instructions? */
 bool spgemm_tiles_fit(const tsr_cuda_spgemm *product);
+/* Are counts all that is needed? */
+bool spgemm_tiles_count_only(const tsr_cuda_spgemm *product);
 /* Entries of each row -> row_counts[m], where that is expected to be faster than row by row and takes at most so many bytes; waits for the stream to know.
  * Else TSR_DECLINED.  After a failure there is nothing to free. */
 tsr_status spgemm_tiles_count(spgemm_tiles *tiles, const tsr_cuda_spgemm *product, const tsr_spgemm_tile_counts &known, int64_t *row_counts,
     size_t most_bytes);
-/* Columns and values of C, whose offsets are there. */
-tsr_status spgemm_tiles_fill(const spgemm_tiles *tiles, const tsr_cuda_spgemm *product, const tsr_cuda_csr *c);
+/* Columns and values of C, whose offsets are there.  again: values may be others than when it was counted; TSR_DECLINED: they don't go by these tiles. */
+tsr_status spgemm_tiles_fill(const spgemm_tiles *tiles, const tsr_cuda_spgemm *product, const tsr_cuda_csr *c, bool again);
 void spgemm_tiles_free(spgemm_tiles *tiles, void *stream);
 
 /* What launches one bin of one semiring. */

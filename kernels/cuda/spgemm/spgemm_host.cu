@@ -238,13 +238,13 @@ class Counter {
         return status == TSR_OK ? compute(SPGEMM_STORE, 1) : status;
     }
 
-    /* They take no more than results before they are in C would.  entries: of C, about. */
+    /* They take no more than results before they are in C would, if values differ half as much again.  entries: of C, about. */
     tsr_status by_tiles(uint64_t entries)
     {
         if (!spgemm_tiles_fit(q))
             return TSR_DECLINED;
         const tsr_spgemm_tile_counts known = { double(w->totals.products), double(entries), double(q->a->nvals) + double(q->b->nvals), 0, 0, 0 };
-        const size_t usual = size_t(entries) * entry_bytes() + tiles_least, room = q->memory > w->row_bytes ? q->memory - w->row_bytes : 0;
+        const size_t results = size_t(entries) * entry_bytes(), usual = (spgemm_tiles_count_only(q) ? results : results / 2 * 3) + tiles_least, room = q->memory > w->row_bytes ? q->memory - w->row_bytes : 0;
         return spgemm_tiles_count(&w->tiles, q, known, w->p, q->memory && room < usual ? room : usual);
     }
 
@@ -341,10 +341,17 @@ class Counter {
         return status;
     }
 
+    /* Heavy rows of few are hardly ever without a column that comes twice: three tenths are left out, and what finds no room is computed to its place. */
     tsr_status expect_entries(uint64_t *entries)
     {
+        uint64_t heavy = 0;
+        for (int k = SPGEMM_RANK_WARP; k < SPGEMM_DENSE; k++)
+            heavy += bound_of(k);
         *entries = bound();
-        return *entries * entry_bytes() > sample_least ? estimate(entries) : TSR_OK;
+        if (*entries * entry_bytes() > sample_least)
+            return estimate(entries);
+        *entries -= heavy * 3 / 10;
+        return TSR_OK;
     }
 
     tsr_status get_store(uint64_t entries)
@@ -541,19 +548,26 @@ tsr_status tsr_cuda_spgemm_count(tsr_cuda_spgemm_work **work, tsr_cuda_spgemm_si
     return TSR_OK;
 }
 
+/* Values only. */
+static tsr_status fill_again(const tsr_cuda_spgemm_work *work, const tsr_cuda_spgemm *product, const tsr_cuda_csr *c)
+{
+    const Filler filler(work, product, c);
+    const tsr_status by_tiles = work->tiles.bits ? spgemm_tiles_fill(&work->tiles, product, c, true) : TSR_DECLINED;
+    if (by_tiles != TSR_DECLINED)
+        return by_tiles;
+    return work->places.code ? filler.sum_places() : filler.compute(true);
+}
+
 tsr_status tsr_cuda_spgemm_fill(tsr_cuda_spgemm_work *work, const tsr_cuda_spgemm *product, tsr_cuda_csr *c, bool again)
 {
     Filler filler(work, product, c);
-    const bool by_tiles = work->tiles.bits && spgemm_tiles_fit(product);
-    if (again && (product->pattern || by_tiles))
-        return product->pattern ? TSR_OK : spgemm_tiles_fill(&work->tiles, product, c);
-    if (again)
-        return work->places.code ? filler.sum_places() : filler.compute(true);
     void *stream = product->stream;
+    if (again)
+        return product->pattern ? TSR_OK : fill_again(work, product, c);
     tsr_status status = cudaMemcpyAsync(c->p, work->p, size_t(work->m + 1) * sizeof *c->p, cudaMemcpyDeviceToDevice,
                                         static_cast<cudaStream_t>(stream)) == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
     if (status == TSR_OK && work->tiles.bits)
-        return spgemm_tiles_fill(&work->tiles, product, c);
+        return spgemm_tiles_fill(&work->tiles, product, c, false);
     if (status == TSR_OK && work->stored_i)
         status = filler.copy();
     if (status == TSR_OK && work->totals.deferred)

@@ -3,11 +3,13 @@
 // Rows of A, and rows of B', are taken in strips of 128; columns of A in blocks of 256.  Of a strip only the blocks that have an entry are kept, as bits:
 // 128 x 256, 4 KB.  A tile of C is there where its strips have a block in common.  Tiles are computed twice, to count their entries and to write
 // them: so nothing is kept beside C but the bits, and a row's number of entries in each tile.
+//
+// Where products differ, tiles are counted only, and which places have an entry is kept: a bit each.  The sums are those of spgemm_value_tiles.cu.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/common/arena.cuh"
 #include "kernels/cuda/common/sort.cuh"
 #include "kernels/cuda/common/tile_counts.cuh"
-#include "kernels/cuda/spgemm/spgemm_common.cuh"
+#include "kernels/cuda/spgemm/spgemm_value_tiles.cuh"
 
 #include <cmath>
 
@@ -15,8 +17,8 @@ int tsr_cuda_spgemm_tiles = 0;
 
 namespace {
 
-constexpr int side = TSR_SPGEMM_TILE_SIDE, depth = TSR_SPGEMM_TILE_DEPTH, row_words = depth / 32, tile_words = side * row_words;
-constexpr int threads = 256, warp_rows = 64, warp_cols = 32, row_tiles = warp_rows / 16, col_tiles = warp_cols / 8;
+using namespace spgemm_tile;
+
 constexpr int stages = 4;
 constexpr int pitch = side + 4; // of a tile's counts in shared memory
 
@@ -24,27 +26,32 @@ static_assert(threads * 16 == tile_words * 4, "a thread brings 16 bytes of a til
 
 // ---- Which blocks a strip has ----
 
-/* One operand in strips: A, or B turned. */
-struct strips_of {
-    const int64_t *p;
-    const uint32_t *i;
-    int64_t rows;
-    bool turned;
-    uint32_t words;       // of 32 blocks, for a strip
-    uint32_t reach_words; // A: the same; B: of 32 strips
-    uint32_t *has;        // [strips * words] bits: which blocks
-    uint32_t *rank;       // … how many the strip has in the words before
-    const int64_t *first; // [strips] tiles of the strips before
-    uint32_t *bits;       // [tiles * tile_words]
-};
-
-struct place_of_entry {
-    uint32_t line, column; // of A, or of B'
-};
-
-__device__ __forceinline__ place_of_entry place_in(const strips_of &s, int64_t row, uint32_t index)
+/* By a block of threads, `part` of `parts`: which pieces of so many columns have an entry.  All threads know afterwards. */
+__device__ __forceinline__ void reach(uint32_t *reached, uint32_t words, const uint32_t *i, int64_t begin, int64_t end, uint32_t width, unsigned part, unsigned parts)
 {
-    return s.turned ? place_of_entry { index, uint32_t(row) } : place_of_entry { uint32_t(row), index };
+    for (uint32_t w = threadIdx.x; w < words; w += threads)
+        reached[w] = 0;
+    __syncthreads();
+    for (int64_t e = begin + part * int64_t(threads) + threadIdx.x; e < end; e += int64_t(parts) * threads) {
+        const uint32_t at = __ldg(i + e) / width, bit = 1u << at % 32;
+        if (!(static_cast<volatile uint32_t *>(reached)[at / 32] & bit))
+            atomicOr(reached + at / 32, bit);
+    }
+    __syncthreads();
+}
+
+/* A block for 128 rows, of every `stride` strips: their entries, and in how many blocks of 256 columns these lie; of very many entries some are looked at. */
+__global__ void __launch_bounds__(threads) sample_blocks(const int64_t *p, const uint32_t *i, int64_t rows, uint32_t words, uint32_t stride, unsigned long long *found)
+{
+    uint32_t *reached = reinterpret_cast<uint32_t *>(dynamic_shared()), blocks = 0;
+    const int64_t row = int64_t(blockIdx.x) * stride * side, begin = p[row], end = p[min(row + side, rows)];
+    reach(reached, words, i, begin, end, depth, 0, unsigned(1 + (end - begin) / 8192));
+    for (uint32_t w = threadIdx.x; w < words; w += threads)
+        blocks += uint32_t(__popc(reached[w]));
+    if (blocks)
+        atomicAdd(found, static_cast<unsigned long long>(blocks));
+    if (threadIdx.x == 0)
+        atomicAdd(found + 1, static_cast<unsigned long long>(end - begin));
 }
 
 /* gridDim.y blocks for 128 rows of A, which are a strip, or 256 of B, which are a block of B': what their entries reach is marked in shared memory first,
@@ -53,16 +60,7 @@ __global__ void __launch_bounds__(threads) mark_blocks(strips_of s)
 {
     uint32_t *reached = reinterpret_cast<uint32_t *>(dynamic_shared());
     const int64_t each = s.turned ? depth : side, row = blockIdx.x * each, begin = s.p[row], end = s.p[min(row + each, s.rows)];
-    const uint32_t width = s.turned ? side : depth;
-    for (uint32_t w = threadIdx.x; w < s.reach_words; w += threads)
-        reached[w] = 0;
-    __syncthreads();
-    for (int64_t e = begin + blockIdx.y * int64_t(threads) + threadIdx.x; e < end; e += int64_t(gridDim.y) * threads) {
-        uint32_t at = __ldg(s.i + e) / width, bit = 1u << at % 32;
-        if (!(static_cast<volatile uint32_t *>(reached)[at / 32] & bit))
-            atomicOr(reached + at / 32, bit);
-    }
-    __syncthreads();
+    reach(reached, s.reach_words, s.i, begin, end, s.turned ? side : depth, blockIdx.y, gridDim.y);
     for (uint32_t w = threadIdx.x; w < s.reach_words; w += threads)
         if (!s.turned && reached[w])
             atomicOr(s.has + uint64_t(blockIdx.x) * s.words + w, reached[w]);
@@ -92,10 +90,7 @@ __global__ void __launch_bounds__(threads) set_bits(strips_of s)
         return;
     for (int64_t e = s.p[row] + blockIdx.y * 32 + threadIdx.x % 32, end = s.p[row + 1]; e < end; e += 32 * gridDim.y) {
         place_of_entry at = place_in(s, row, __ldg(s.i + e));
-        uint32_t strip = at.line / side, block = at.column / depth;
-        uint64_t word = uint64_t(strip) * s.words + block / 32;
-        uint64_t tile = uint64_t(s.first[strip]) + s.rank[word] + uint32_t(__popc(s.has[word] & ((1u << block % 32) - 1)));
-        atomicOr(s.bits + tile * tile_words + at.line % side * row_words + at.column % depth / 32, 1u << at.column % 32);
+        atomicOr(s.bits + tile_of(s, at) * tile_words + at.line % side * row_words + at.column % depth / 32, 1u << at.column % 32);
     }
 }
 
@@ -142,52 +137,6 @@ template <bool Listed> __global__ void __launch_bounds__(threads) find_tiles(til
 }
 
 // ---- Computing a tile ----
-
-struct tile_side {
-    const uint32_t *has, *rank, *bits;
-    const int64_t *first;
-};
-
-struct tile_args {
-    tile_side a, b;
-    uint32_t words;
-    const uint2 *tiles;
-    uint32_t *before; // [tiles * side] entries of a row: in this tile; then, in those before
-    const int64_t *p; // of C
-    uint32_t *i;
-    void *x;          // NULL: no values
-    int64_t m;
-};
-
-/* The blocks that two strips have in common, one after the other. */
-struct tile_walk {
-    const uint32_t *a_has, *b_has, *a_rank, *b_rank;
-    uint64_t a_first, b_first;
-    uint32_t words, next_word = 0, common = 0, a_word = 0, b_word = 0;
-
-    __device__ __forceinline__ tile_walk(const tile_args &q, uint2 tile) : words(q.words)
-    {
-        a_has = q.a.has + uint64_t(tile.x) * words, a_rank = q.a.rank + uint64_t(tile.x) * words;
-        b_has = q.b.has + uint64_t(tile.y) * words, b_rank = q.b.rank + uint64_t(tile.y) * words;
-        a_first = uint64_t(q.a.first[tile.x]), b_first = uint64_t(q.b.first[tile.y]);
-    }
-    /* False: no more. */
-    __device__ __forceinline__ bool next(uint64_t *a, uint64_t *b)
-    {
-        while (!common && next_word < words) {
-            a_word = __ldg(a_has + next_word), b_word = __ldg(b_has + next_word);
-            common = a_word & b_word;
-            next_word++;
-        }
-        if (!common)
-            return false;
-        uint32_t below = (common & (0u - common)) - 1;
-        *a = a_first + __ldg(a_rank + next_word - 1) + uint32_t(__popc(a_word & below));
-        *b = b_first + __ldg(b_rank + next_word - 1) + uint32_t(__popc(b_word & below));
-        common &= common - 1;
-        return true;
-    }
-};
 
 struct tile_stage {
     uint32_t a[tile_words], b[tile_words];
@@ -244,11 +193,20 @@ __device__ __forceinline__ void multiply_tile(tile_counts &d, tile_stage *stage,
     __syncthreads();
 }
 
-__device__ __forceinline__ int first_row_of_warp() { return int(threadIdx.x / 32) / (side / warp_cols) * warp_rows; }
-__device__ __forceinline__ int first_col_of_warp() { return int(threadIdx.x / 32) % (side / warp_cols) * warp_cols; }
+/* Which of the 32 columns of a warp a row of `d` has, `half` 0: row g of its 16, 1: row g + 8. */
+__device__ __forceinline__ uint32_t columns_of_row(const int (&d)[col_tiles][4], int half)
+{
+    const int t = int(threadIdx.x % 4);
+    uint32_t there = 0;
+#pragma unroll
+    for (int c = 0; c < col_tiles; c++)
+        there |= (uint32_t(d[c][2 * half] != 0) | uint32_t(d[c][2 * half + 1] != 0) << 1) << (8 * c + 2 * t);
+    there |= __shfl_xor_sync(~0u, there, 1);
+    return there | __shfl_xor_sync(~0u, there, 2);
+}
 
-/* A block for a tile: how many entries each row has there. */
-__global__ void __launch_bounds__(threads, 2) count_tiles(const __grid_constant__ tile_args q)
+/* A block for a tile: how many entries each row has there, and which if `there` is. */
+__global__ void __launch_bounds__(threads, 2) count_tiles(const __grid_constant__ tile_args q, uint32_t *there)
 {
     tile_stage *stage = reinterpret_cast<tile_stage *>(dynamic_shared());
     uint32_t *rows = reinterpret_cast<uint32_t *>(stage + stages);
@@ -256,19 +214,18 @@ __global__ void __launch_bounds__(threads, 2) count_tiles(const __grid_constant_
         rows[threadIdx.x] = 0;
     tile_counts d = {};
     multiply_tile(d, stage, q, q.tiles[blockIdx.x]);
-    const int g = int(threadIdx.x % 32 / 4), t = int(threadIdx.x % 4);
 #pragma unroll
     for (int r = 0; r < row_tiles; r++)
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-            uint32_t there = 0;
-#pragma unroll
-            for (int c = 0; c < col_tiles; c++)
-                there += uint32_t(d[r][c][2 * half] != 0) + uint32_t(d[r][c][2 * half + 1] != 0);
-            there += __shfl_xor_sync(~0u, there, 1);
-            there += __shfl_xor_sync(~0u, there, 2);
-            if (t == 0 && there)
-                atomicAdd(rows + first_row_of_warp() + 16 * r + 8 * half + g, there);
+            const uint32_t columns = columns_of_row(d[r], half);
+            const int row = first_row_of_warp() + 16 * r + 8 * half + int(threadIdx.x % 32 / 4);
+            if (threadIdx.x % 4)
+                continue;
+            if (columns)
+                atomicAdd(rows + row, uint32_t(__popc(columns)));
+            if (there)
+                there[(uint64_t(blockIdx.x) * side + uint32_t(row)) * side_words + first_col_of_warp() / 32] = columns;
         }
     __syncthreads();
     if (threadIdx.x < side)
@@ -380,8 +337,10 @@ bool multiples_are_exact(double one, int precision, int largest, double most)
     return scaled == std::floor(scaled);
 }
 
+} // namespace
+
 /* Sums of integers wrap as often as their multiples do. */
-bool adds_up(const tsr_cuda_spgemm *q)
+bool spgemm_tiles_count_only(const tsr_cuda_spgemm *q)
 {
     double one;
     uint64_t bits;
@@ -396,28 +355,15 @@ bool adds_up(const tsr_cuda_spgemm *q)
     return q->semiring.type != TSR_FC32 && q->semiring.type != TSR_FC64;
 }
 
-uint32_t pieces(int64_t n, int64_t each) { return uint32_t((n + each - 1) / each); }
-
-unsigned blocks_for(uint64_t n, uint64_t each) { return unsigned((n + each - 1) / each); }
-
-} // namespace
-
 // ---- From the host's side ----
 
 bool spgemm_tiles_fit(const tsr_cuda_spgemm *q)
 {
     const bool native = q->device->major == 8 || q->device->major == 9; /* others have no such instruction, or take many others for it */
-    return native && !q->mask && !q->mask_bits && q->a->nrows > 0 && q->b->ncols > 0 && adds_up(q);
+    return native && !q->mask && !q->mask_bits && q->a->nrows > 0 && q->b->ncols > 0 && (spgemm_tiles_count_only(q) || spgemm_value_tiles_fit(q));
 }
 
 namespace {
-
-tile_args args_of(const spgemm_tiles *w, int64_t m)
-{
-    const uint64_t words = uint64_t(w->a_strips) * w->words;
-    return { { w->has, w->rank, w->bits, w->first }, { w->has + words, w->rank + words, w->bits, w->first + w->a_strips }, w->words, w->tiles,
-        w->before, nullptr, nullptr, nullptr, m };
-}
 
 class Tiler {
   public:
@@ -431,12 +377,14 @@ class Tiler {
 
     tsr_status run(int64_t *row_counts)
     {
-        constexpr uint32_t most_words = 12 * 1024; /* in shared memory */
         if (w->words > most_words || w->b_strips / 32 >= most_words)
             return TSR_DECLINED;
-        if (tsr_cuda_spgemm_tiles < 0 || (tsr_cuda_spgemm_tiles == 0 && !tsr_spgemm_tiles_may_pay(&counts)))
+        w->sums = spgemm_tiles_count_only(q) ? TSR_SPGEMM_TILE_COUNTS : TSR_SPGEMM_TILE_NONE;
+        if (tsr_cuda_spgemm_tiles < 0 || (tsr_cuda_spgemm_tiles == 0 && !tsr_spgemm_tiles_may_pay(&counts, w->sums)))
             return TSR_DECLINED;
-        tsr_status status = inspect();
+        tsr_status status = w->sums == TSR_SPGEMM_TILE_COUNTS ? TSR_OK : choose_sums();
+        if (status == TSR_OK)
+            status = inspect();
         if (status == TSR_OK)
             status = get_tiles();
         if (status == TSR_OK)
@@ -449,19 +397,53 @@ class Tiler {
   private:
     uint32_t strips() const { return w->a_strips + w->b_strips; }
 
-    strips_of operand(bool turned) const
+    /* Products of a step, about. */
+    tsr_status sample_density(double *products)
     {
-        const tsr_cuda_csr *s = turned ? q->b : q->a;
-        const uint64_t from = turned ? w->a_strips : 0;
-        return { s->p, s->i, s->nrows, turned, w->words, reach_words(turned), w->has + from * w->words, w->rank + from * w->words, w->first + from, w->bits };
+        constexpr uint32_t samples = 32;
+        Arena arena(stream);
+        unsigned long long *on_device, found[2][2] = {};
+        arena.want(&on_device, 4);
+        tsr_status status = arena.get();
+        if (status == TSR_OK)
+            status = tsr_cuda_set(on_device, 0, sizeof found, stream);
+        for (int k = 0; k < 2 && status == TSR_OK; k++) {
+            const tsr_cuda_csr *s = k ? q->b : q->a;
+            const uint32_t words = pieces(pieces(s->ncols, depth), 32), strips = pieces(s->nrows, side), stride = pieces(strips, samples);
+            if (words > most_words)
+                return TSR_DECLINED;
+            TSR_LAUNCH(sample_blocks, pieces(strips, stride), unsigned(threads), words * sizeof(uint32_t), stream, s->p, s->i, s->nrows, words, stride, on_device + 2 * k);
+            status = launch_status();
+        }
+        if (status == TSR_OK)
+            status = tsr_cuda_to_host(found, on_device, sizeof found, stream);
+        const tsr_status waited = tsr_cuda_wait(stream);
+        *products = double(side) * side * depth;
+        for (const auto &operand : found)
+            *products *= operand[0] ? double(operand[1]) / (double(operand[0]) * side * depth) : 0;
+        return status == TSR_OK ? waited : status;
     }
 
-    uint32_t reach_words(bool turned) const { return turned ? pieces(w->b_strips, 32) : w->words; }
+    /* All values are looked at where it may matter. */
+    tsr_status choose_sums()
+    {
+        if (tsr_cuda_spgemm_tiles == 1)
+            return spgemm_value_tiles_choose(&w->sums, q);
+        double products = 0;
+        tsr_status status = sample_density(&products);
+        auto go_on = [&] { return status == TSR_OK && tsr_spgemm_steps_may_pay(products, w->sums); };
+        w->sums = TSR_SPGEMM_TILE_INT8;
+        if (go_on())
+            status = spgemm_value_tiles_at_best(&w->sums, q);
+        if (go_on())
+            status = spgemm_value_tiles_choose(&w->sums, q);
+        return status == TSR_OK && !go_on() ? TSR_DECLINED : status;
+    }
 
     void mark() const
     {
         for (int turned = 0; turned < 2; turned++) {
-            const strips_of s = operand(turned);
+            const strips_of s = strips_operand(w, q, turned);
             const int64_t groups = pieces(s.rows, turned ? depth : side), wanted = 8 * int64_t(q->device->sms), entries = (turned ? q->b : q->a)->nvals;
             const int64_t parts = min(wanted / max(groups, int64_t(1)), groups > 0 ? entries / groups / (4 * threads) : 0);
             if (groups > 0)
@@ -472,7 +454,7 @@ class Tiler {
     void set() const
     {
         for (int turned = 0; turned < 2; turned++) {
-            const strips_of s = operand(turned);
+            const strips_of s = strips_operand(w, q, turned);
             const int64_t warps = s.rows > 0 ? (turned ? q->b : q->a)->nvals / s.rows / 64 : 0; /* for a row */
             if (s.rows > 0)
                 TSR_LAUNCH(set_bits, dim3(blocks_for(uint64_t(s.rows) * 32, threads), unsigned(min(max(warps, int64_t(1)), int64_t(16)))), unsigned(threads), 0,
@@ -537,13 +519,19 @@ class Tiler {
 
     tsr_status get_tiles()
     {
-        const bool pays = tsr_cuda_spgemm_tiles > 0 || tsr_spgemm_tiles_pay(&counts);
+        const bool pays = tsr_cuda_spgemm_tiles > 0 || tsr_spgemm_tiles_pay(&counts, w->sums);
+        const bool with_values = w->sums != TSR_SPGEMM_TILE_COUNTS;
         if (!pays || w->n == 0 || w->n > INT32_MAX)
             return TSR_DECLINED;
         Arena arena(stream);
         arena.want(&w->bits, kept * tile_words);
         arena.want(&w->tiles, w->n);
         arena.want(&w->before, w->n * side);
+        if (with_values) {
+            arena.want(&w->there, w->n * side * side_words);
+            arena.want(&w->slices, kept);
+            arena.want(&w->values, kept * int64_t(spgemm_value_tile_bytes(w->sums)));
+        }
         if (w->bytes + arena.size() > most_bytes)
             return TSR_DECLINED;
         tsr_status status = arena.get();
@@ -559,7 +547,7 @@ class Tiler {
             return status;
         set();
         TSR_LAUNCH(find_tiles<true>, blocks_for(w->a_strips * 32ull, threads), unsigned(threads), 0, stream, finding());
-        return launch_status();
+        return w->values ? spgemm_value_tiles_start(w, kept, stream) : launch_status();
     }
 
     tsr_status count_entries(int64_t *row_counts)
@@ -567,11 +555,12 @@ class Tiler {
         if (!allow_shared(count_tiles, count_bytes))
             return TSR_INTERNAL_ERROR;
         const tile_args s = args_of(w, q->a->nrows);
-        TSR_LAUNCH(count_tiles, unsigned(w->n), unsigned(threads), count_bytes, stream, s);
+        TSR_LAUNCH(count_tiles, unsigned(w->n), unsigned(threads), count_bytes, stream, s, w->there);
         TSR_LAUNCH(sum_tiles, w->a_strips, unsigned(side), 0, stream, w->tiles_before, w->before, row_counts, q->a->nrows);
         return launch_status();
     }
 
+    static constexpr uint32_t most_words = 12 * 1024; /* in shared memory */
     spgemm_tiles *w;
     const tsr_cuda_spgemm *q;
     tsr_spgemm_tile_counts counts;
@@ -590,18 +579,7 @@ template <class T> tsr_status fill(const spgemm_tiles *w, const tile_args &s, T 
     return launch_status();
 }
 
-} // namespace
-
-tsr_status spgemm_tiles_count(spgemm_tiles *tiles, const tsr_cuda_spgemm *q, const tsr_spgemm_tile_counts &known, int64_t *row_counts, size_t most_bytes)
-{
-    *tiles = {};
-    tsr_status status = Tiler(tiles, q, known, most_bytes).run(row_counts);
-    if (status != TSR_OK)
-        spgemm_tiles_free(tiles, q->stream);
-    return status == TSR_OUT_OF_MEMORY ? TSR_DECLINED : status;
-}
-
-tsr_status spgemm_tiles_fill(const spgemm_tiles *tiles, const tsr_cuda_spgemm *q, const tsr_cuda_csr *c)
+tsr_status fill_counts(const spgemm_tiles *tiles, const tsr_cuda_spgemm *q, const tsr_cuda_csr *c)
 {
     double real = 0;
     uint64_t bits = 0;
@@ -619,6 +597,26 @@ tsr_status spgemm_tiles_fill(const spgemm_tiles *tiles, const tsr_cuda_spgemm *q
     return size == 2   ? fill(tiles, s, uint16_t(bits), q->stream)
            : size == 4 ? fill(tiles, s, uint32_t(bits), q->stream)
                        : fill(tiles, s, bits, q->stream);
+}
+
+} // namespace
+
+tsr_status spgemm_tiles_count(spgemm_tiles *tiles, const tsr_cuda_spgemm *q, const tsr_spgemm_tile_counts &known, int64_t *row_counts, size_t most_bytes)
+{
+    *tiles = {};
+    tsr_status status = Tiler(tiles, q, known, most_bytes).run(row_counts);
+    if (status != TSR_OK)
+        spgemm_tiles_free(tiles, q->stream);
+    return status == TSR_OUT_OF_MEMORY ? TSR_DECLINED : status;
+}
+
+/* Values that differ now, or no longer, are not those of these tiles. */
+tsr_status spgemm_tiles_fill(const spgemm_tiles *tiles, const tsr_cuda_spgemm *q, const tsr_cuda_csr *c, bool again)
+{
+    const bool counts = tiles->sums == TSR_SPGEMM_TILE_COUNTS;
+    if (!spgemm_tiles_fit(q) || counts != spgemm_tiles_count_only(q))
+        return TSR_DECLINED;
+    return counts ? fill_counts(tiles, q, c) : spgemm_value_tiles_fill(tiles, q, c, again);
 }
 
 void spgemm_tiles_free(spgemm_tiles *tiles, void *stream)
