@@ -397,8 +397,8 @@ class Tiler {
   private:
     uint32_t strips() const { return w->a_strips + w->b_strips; }
 
-    /* Products of a step, about. */
-    tsr_status sample_density(double *products)
+    /* Products of a step, about: how many there are is known, and of the blocks of both operands so many meet in each block of A's columns. */
+    tsr_status sample_steps(double *products)
     {
         constexpr uint32_t samples = 32;
         Arena arena(stream);
@@ -418,9 +418,9 @@ class Tiler {
         if (status == TSR_OK)
             status = tsr_cuda_to_host(found, on_device, sizeof found, stream);
         const tsr_status waited = tsr_cuda_wait(stream);
-        *products = double(side) * side * depth;
-        for (const auto &operand : found)
-            *products *= operand[0] ? double(operand[1]) / (double(operand[0]) * side * depth) : 0;
+        *products = counts.products * double(pieces(q->a->ncols, depth));
+        for (int k = 0; k < 2; k++)
+            *products *= found[k][0] ? double(found[k][1]) / (double(found[k][0]) * double((k ? q->b : q->a)->nvals)) : 0;
         return status == TSR_OK ? waited : status;
     }
 
@@ -430,7 +430,7 @@ class Tiler {
         if (tsr_cuda_spgemm_tiles == 1)
             return spgemm_value_tiles_choose(&w->sums, q);
         double products = 0;
-        tsr_status status = sample_density(&products);
+        tsr_status status = sample_steps(&products);
         auto go_on = [&] { return status == TSR_OK && tsr_spgemm_steps_may_pay(products, w->sums); };
         w->sums = TSR_SPGEMM_TILE_INT8;
         if (go_on())
