@@ -153,10 +153,10 @@ template <class Run> tsr_status with_result(tsr_type type, const Run &run)
 
 // ---- What is known of values ----
 
-/* Sizes as bits of doubles, whose order is that of the numbers; NaN is beyond all. */
+/* Sizes as bits of doubles, whose order is that of the numbers; NaN is beyond all.  Zeros before anything is found. */
 struct found_facts {
-    unsigned long long most, least; // but 0
-    uint32_t large;                 // one is no integer of 8 bits
+    unsigned long long most, not_least; // the least but 0, inverted
+    uint32_t large;                     // one is no integer of 8 bits
 };
 
 __device__ __forceinline__ unsigned long long bits_of_size(double x) { return static_cast<unsigned long long>(__double_as_longlong(x)) & ~(1ull << 63); }
@@ -172,24 +172,24 @@ template <class T> __device__ __forceinline__ bool fits_int8(T x)
 
 template <class T> __global__ void __launch_bounds__(threads) find_facts(const T *x, int64_t n, found_facts *facts)
 {
-    unsigned long long most = 0, least = ~0ull;
+    unsigned long long most = 0, not_least = 0;
     bool large = false;
     for (int64_t e = blockIdx.x * int64_t(threads) + threadIdx.x; e < n; e += int64_t(gridDim.x) * threads) {
         const unsigned long long size = bits_of_size(double(x[e]));
         most = most > size ? most : size;
-        least = size && size < least ? size : least;
+        not_least = size && ~size > not_least ? ~size : not_least;
         large |= !fits_int8(x[e]);
     }
     for (int by = 16; by > 0; by /= 2) {
-        const unsigned long long other = __shfl_xor_sync(~0u, most, by), lower = __shfl_xor_sync(~0u, least, by);
+        const unsigned long long other = __shfl_xor_sync(~0u, most, by), lower = __shfl_xor_sync(~0u, not_least, by);
         most = most > other ? most : other;
-        least = least < lower ? least : lower;
+        not_least = not_least > lower ? not_least : lower;
     }
     large = __ballot_sync(~0u, large) != 0;
     if (threadIdx.x % 32)
         return;
     atomicMax(&facts->most, most);
-    atomicMin(&facts->least, least);
+    atomicMax(&facts->not_least, not_least);
     if (large)
         atomicOr(&facts->large, 1u);
 }
@@ -232,24 +232,25 @@ class Facts {
         arena.want(&on_device, 2);
         arena.want(&one, 2);
         tsr_status status = arena.get();
+        if (status == TSR_OK)
+            status = tsr_cuda_set(on_device, 0, sizeof found, stream);
         for (int turned = 0; turned < 2 && status == TSR_OK; turned++)
             status = start(turned, one + turned, most_values);
         if (status == TSR_OK)
             status = tsr_cuda_to_host(found, on_device, sizeof found, stream);
         const tsr_status waited = tsr_cuda_wait(stream);
         for (int k = 0; k < 2; k++)
-            facts[k] = { size_of_bits(found[k].most), found[k].least == ~0ull ? 0 : size_of_bits(found[k].least), found[k].large == 0 };
+            facts[k] = { size_of_bits(found[k].most), found[k].not_least ? size_of_bits(~found[k].not_least) : 0, found[k].large == 0 };
         return status == TSR_OK ? waited : status;
     }
 
   private:
     tsr_status start(bool turned, uint64_t *one, int64_t most_values)
     {
-        static const found_facts none = { 0, ~0ull, 0 };
         const operand_values values = one_values[turned] = values_of(q, turned);
         const int64_t nvals = values.x ? (turned ? q->b : q->a)->nvals : 1, n = nvals < most_values ? nvals : most_values;
-        tsr_status status = tsr_cuda_to_device(on_device + turned, &none, sizeof none, stream);
-        if (status == TSR_OK && !values.x)
+        tsr_status status = TSR_OK;
+        if (!values.x)
             status = tsr_cuda_to_device(one, &one_values[turned].one, sizeof *one, stream);
         if (status != TSR_OK)
             return status;

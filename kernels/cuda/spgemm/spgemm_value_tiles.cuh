@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kernels/cuda/spgemm/spgemm_tiles.cuh"
+#include "kernels/cuda/spgemm/spgemm_tile_walk.cuh"
 
 /* Is it a sum of products, of reals or integers? */
 bool spgemm_value_tiles_fit(const tsr_cuda_spgemm *product);
