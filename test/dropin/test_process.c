@@ -150,6 +150,38 @@ static void blocking_mode(void)
     REQUIRE(routed_products() > 0);
 }
 
+/* n x n, two entries a row, far from each other. */
+static GrB_Matrix scattered(GrB_Index n)
+{
+    GrB_Matrix A = NULL;
+    GrB_Matrix_new(&A, GrB_FP64, n, n);
+    for (GrB_Index i = 0; i < n; i++)
+        for (GrB_Index k = 0; k < 2; k++) GrB_Matrix_setElement_FP64(A, 1, i, (i * 7919 + k * 4211) % n);
+    GrB_Matrix_wait(A, GrB_MATERIALIZE);
+    return A;
+}
+
+/* Threads may share what a call left, so it must not have to be sorted when they read it. */
+static void blocking_mode_sorts(void)
+{
+    enum { LONG = 4000 };
+    REQUIRE(GrB_init(GrB_BLOCKING) == GrB_SUCCESS);
+    GrB_Matrix A = scattered(LONG);
+    GrB_Vector u = NULL, w = NULL;
+    GrB_Vector_new(&u, GrB_FP64, LONG);
+    GrB_Vector_new(&w, GrB_FP64, LONG);
+    for (GrB_Index k = 0; k < 20; k++) GrB_Vector_setElement_FP64(u, 1, k * 199);
+    REQUIRE(GrB_vxm(w, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, u, A, NULL) == GrB_SUCCESS);
+    REQUIRE(routed_products() > 0 || getenv("TEST_MODE")); /* a push, of the host's */
+
+    GrB_Index *i = NULL, i_bytes = 0, x_bytes = 0, entries = 0;
+    void *x = NULL;
+    bool iso = false, jumbled = true;
+    REQUIRE(GxB_Vector_unpack_CSC(w, &i, &x, &i_bytes, &x_bytes, &iso, &entries, &jumbled, NULL) == GrB_SUCCESS);
+    REQUIRE(entries > 20 && !jumbled);
+    for (GrB_Index k = 1; k < entries; k++) REQUIRE(i[k - 1] < i[k]);
+}
+
 static void initialisation_codes(void)
 {
     GrB_Matrix A = NULL;
@@ -256,6 +288,7 @@ static void versions_and_data(void)
 TEST(fork_after_product)
 TEST(fork_before_init)
 TEST(blocking_mode)
+TEST(blocking_mode_sorts)
 TEST(initialisation_codes)
 TEST(finalize_with_live_objects)
 TEST(error_texts)
@@ -266,7 +299,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fork_after_product), cmocka_unit_test(test_fork_before_init),
-        cmocka_unit_test(test_blocking_mode),      cmocka_unit_test(test_initialisation_codes),
+        cmocka_unit_test(test_blocking_mode),      cmocka_unit_test(test_blocking_mode_sorts),
+        cmocka_unit_test(test_initialisation_codes),
         cmocka_unit_test(test_finalize_with_live_objects),
         cmocka_unit_test(test_error_texts),        cmocka_unit_test(test_error_text_is_dropped),
         cmocka_unit_test(test_versions_and_data),

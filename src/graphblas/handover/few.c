@@ -130,8 +130,10 @@ bool tsr_few_take(tsr_few_target *t, tsr_few_operand *operand)
 /* As it is: what conforms already need not be asked for its shape, which takes longer than the hand-over. */
 static GrB_Info pack_in_place(const tsr_few_target *t, tsr_handover *a)
 {
-    const GrB_Info info = tsr_pack(t->handle, t->vector, t->vector, a);
-    return info == GrB_SUCCESS ? tsr_settings_restore(t->handle, t->vector, &t->settings) : info;
+    GrB_Info info = tsr_pack(t->handle, t->vector, t->vector, a);
+    if (info == GrB_SUCCESS)
+        info = tsr_settings_restore(t->handle, t->vector, &t->settings);
+    return info == GrB_SUCCESS ? tsr_block(t->handle) : info;
 }
 
 /* In the form that it had, whatever SuiteSparse would make of it. */
@@ -257,7 +259,7 @@ static void fill(tsr_handover *a, const tsr_few *few, size_t size, const void *o
 
 static void keep(const tsr_few_target *t, const tsr_handover *a, tsr_type type)
 {
-    if (tsr_match_sparsity(t->handle) != GxB_SPARSE)
+    if (tsr_match_sparsity(t->handle) != GxB_SPARSE || (a->jumbled && tsr_door_blocking())) /* sorted by now */
         return;
     tsr_held_keep(t->handle, &(tsr_view){.format = TSR_SPARSE, .type = type, .by_col = t->vector, .iso = a->iso, .jumbled = a->jumbled,
                                          .index_size = 8, .nrows = t->vector ? t->vlen : a->nvec, .ncols = t->vector ? 1 : t->vlen,

@@ -118,6 +118,11 @@ static GrB_Info restore(GrB_Matrix C, bool vector, const tsr_settings *s, bool c
     return now.control == s->control && conforms ? GrB_SUCCESS : set_control(C, s->control);
 }
 
+GrB_Info tsr_block(GrB_Matrix C)
+{
+    return tsr_door_blocking() ? tsr_real.GrB_Matrix_wait(C, GrB_MATERIALIZE) : GrB_SUCCESS;
+}
+
 GrB_Info tsr_settings_restore(GrB_Matrix C, bool vector, const tsr_settings *s)
 {
     return restore(C, vector, s, true);
@@ -176,8 +181,10 @@ bool tsr_conform_to(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays
 GrB_Info tsr_finish_arrays(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, const tsr_settings *s)
 {
     const bool conforms = tsr_conform_to(C, vector, by_col, arrays, s);
-    const GrB_Info info = tsr_pack(C, vector, by_col, arrays);
-    return info == GrB_SUCCESS ? restore(C, vector, s, conforms) : info;
+    GrB_Info info = tsr_pack(C, vector, by_col, arrays);
+    if (info == GrB_SUCCESS)
+        info = restore(C, vector, s, conforms);
+    return info == GrB_SUCCESS ? tsr_block(C) : info;
 }
 
 GrB_Info tsr_finish_own(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays)

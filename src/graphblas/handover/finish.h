@@ -20,6 +20,9 @@ GrB_Info tsr_settings_settle(GrB_Matrix C, bool vector, const tsr_settings *sett
 /* Has C, which is finished, the form that SuiteSparse gives its contents?  What an apply of C to itself leaves as it is may have another one. */
 bool tsr_has_its_form(GrB_Matrix C, bool vector);
 
+/* In blocking mode nothing of C is unfinished when the call is done: threads may share it. */
+GrB_Info tsr_block(GrB_Matrix C);
+
 /* T = arrays, O(1); T keeps its name and what else is no tsr_settings (extras.h), and nothing but a name is allocated.  by_col: how they are
  * held. */
 GrB_Info tsr_pack(GrB_Matrix T, bool vector, bool by_col, tsr_handover *arrays);
