@@ -536,6 +536,15 @@ static void check_bitmap(int64_t nvec, int64_t vlen, int keep, bool full, int nt
     free(i);
 }
 
+static void test_bitmap_without_places(void **state)
+{
+    (void)state;
+    int64_t p[] = {-1, -1, -1, -1};
+    const int8_t none = 1;
+    tsr_compact_bitmap(p, NULL, NULL, &none, NULL, sizeof(int32_t), 3, 0, 1);
+    for (int v = 0; v <= 3; v++) assert_int_equal(p[v], 0);
+}
+
 static void test_bitmap_compaction(void **state)
 {
     (void)state;
@@ -622,7 +631,7 @@ int main(void)
         cmocka_unit_test(test_compress_refuses_dense),
         cmocka_unit_test(test_dense_flip),
         cmocka_unit_test(test_compaction),
-        cmocka_unit_test(test_bitmap_compaction),
+        cmocka_unit_test(test_bitmap_compaction), cmocka_unit_test(test_bitmap_without_places),
         cmocka_unit_test(test_nonempty_rows),
         cmocka_unit_test(test_no_vector_empty),
     };

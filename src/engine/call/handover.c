@@ -110,10 +110,7 @@ static void swap_values(tsr_handover *a, tsr_handover *b)
 void tsr_arrays_compact(tsr_handover *sparse, tsr_handover *dense, int64_t nvec, int64_t vlen, tsr_type type, int nthreads)
 {
     const size_t size = dense->iso ? 0 : tsr_type_size(type);
-    if (vlen > 0)
-        tsr_compact_bitmap((int64_t *)sparse->p, (int64_t *)sparse->i, sparse->x, dense->b, dense->x, size, nvec, vlen, nthreads);
-    else
-        memset(sparse->p, 0, (size_t)(nvec + 1) * sizeof *sparse->p);
+    tsr_compact_bitmap((int64_t *)sparse->p, (int64_t *)sparse->i, sparse->x, dense->b, dense->x, size, nvec, vlen, nthreads);
     if (dense->iso)
         swap_values(sparse, dense);
     sparse->iso = dense->iso;

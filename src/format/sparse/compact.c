@@ -250,6 +250,10 @@ void tsr_compact_bitmap(int64_t *p, int64_t *i, void *x, const int8_t *b, const 
     const int64_t places = nvec * vlen;
     const int wanted = tsr_pass_threads(places, nthreads), nparts = wanted < MOST ? wanted : MOST;
     int64_t before[MOST + 1] = {0};
+    if (vlen == 0) {
+        memset(p, 0, (size_t)(nvec + 1) * sizeof *p);
+        return;
+    }
 #pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++) {
         const int64_t begin = tsr_part_begin(places, part, nparts), end = tsr_part_begin(places, part + 1, nparts);
