@@ -82,12 +82,10 @@ bool tsr_few_considers(const tsr_arguments *out, bool selects)
 static bool match_accum(few_call *h)
 {
     tsr_ewise *step = &h->s.step;
-    tsr_type type;
     step->accumulates = h->c->given.accum;
     if (!h->c->given.accum)
         return true;
-    return tsr_match_binary(&step->accum, &type, h->c->given.accum) && type == step->result && step->accum != TSR_EWISE_PAIR &&
-           (!tsr_ewise_compares(step->accum) || type == TSR_BOOL);
+    return tsr_accumulates(&step->accum, h->c->door, h->c->given.accum, step->result) && step->accum != TSR_EWISE_PAIR;
 }
 
 /* C<M> = A of a dense A under a sparse M: into an empty C SuiteSparse copies M, in its order and with its settings. */

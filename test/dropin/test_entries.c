@@ -76,7 +76,7 @@ static elementwise draw_call(void)
     GrB_UnaryOp unary[] = {GrB_AINV_FP64, GrB_MINV_FP32, GrB_ABS_INT32, GrB_LNOT, GrB_IDENTITY_INT64, GxB_ONE_FP64, GxB_SQRT_FP64, GrB_IDENTITY_BOOL};
     GrB_BinaryOp binary[] = {GrB_PLUS_FP64, GrB_MINUS_INT64, GrB_TIMES_FP32, GrB_DIV_INT32, GrB_MIN_FP64, GrB_MAX_UINT8, GrB_FIRST_FP64,
                              GrB_SECOND_INT16, GrB_ONEB_FP64, GrB_LOR, GrB_EQ_FP64, GrB_GT_INT32, GrB_BXOR_UINT16};
-    GrB_BinaryOp accum[] = {GrB_PLUS_FP64, GrB_TIMES_INT64, GrB_SECOND_FP64, GrB_FIRST_FP32, GrB_MIN_INT32};
+    GrB_BinaryOp accum[] = {GrB_PLUS_FP64, GrB_TIMES_INT64, GrB_SECOND_FP64, GrB_FIRST_FP32, GrB_MIN_INT32, GrB_LT_FP64};
     return (elementwise){.form = (int)draw(FORMS), .unary = unary[draw(sizeof unary / sizeof *unary)],
                          .binary = binary[draw(sizeof binary / sizeof *binary)],
                          .accum = draw(2) ? NULL : accum[draw(sizeof accum / sizeof *accum)]};

@@ -315,6 +315,13 @@ bool tsr_engine_masks_t(const tsr_call *call);
 /* The call is finished later, from a copy that has taken over all it holds.  False: it cannot wait. */
 bool tsr_call_defer(const tsr_call *call);
 
+/* An accumulator that works on this type and makes it: its operator; no comparison of numbers, which makes booleans. */
+static inline bool tsr_accumulates(tsr_ewise_op *op, const tsr_door *door, void *accum, tsr_type type)
+{
+    tsr_type own;
+    return door->accumulator(op, &own, accum) && own == type && (!tsr_ewise_compares(*op) || type == TSR_BOOL);
+}
+
 /* A sparse result whose indices are below `length` gets such of 32 bits. */
 static inline bool tsr_call_narrows(const tsr_call *call, int64_t length)
 {

@@ -111,13 +111,11 @@ static bool inspect_old(tsr_elementwise *e)
 static bool match_accum(tsr_elementwise *e)
 {
     tsr_ewise *step = &e->step;
-    tsr_type type;
     step->accumulates = e->given.accum || e->scatters;
     step->accum = TSR_EWISE_SECOND;
     if (!e->given.accum)
         return true;
-    return e->door->accumulator(&step->accum, &type, e->given.accum) && type == e->type && step->accum != TSR_EWISE_PAIR &&
-           (!tsr_ewise_compares(step->accum) || type == TSR_BOOL);
+    return tsr_accumulates(&step->accum, e->door, e->given.accum, e->type) && step->accum != TSR_EWISE_PAIR;
 }
 
 static bool all_present(const tsr_object *object)

@@ -129,12 +129,11 @@ void tsr_entries_prepare(tsr_call *call, int64_t count)
 static bool take_c(tsr_call *call, const tsr_view *a)
 {
     tsr_host_ewise *step = &call->of.host;
-    tsr_type type;
     const tsr_view *c = &call->update.c.view;
     if (!call->given.accum)
         return true;
-    if (!call->door->accumulator(&step->step.accum, &type, call->given.accum) || type != step->type ||
-        step->step.accum == TSR_EWISE_PAIR || !tsr_object_inspect(&call->update.c, call->door, call->given.C, true))
+    if (!tsr_accumulates(&step->step.accum, call->door, call->given.accum, step->type) || step->step.accum == TSR_EWISE_PAIR ||
+        !tsr_object_inspect(&call->update.c, call->door, call->given.C, true))
         return false;
     step->step.accumulates = true;
     step->arrays.c.x = c->x;

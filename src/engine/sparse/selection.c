@@ -349,10 +349,9 @@ const tsr_operation tsr_gather_operation = {.resolve = resolve_gathering, .decid
 static bool resolve_accum(tsr_call *call, tsr_type type)
 {
     tsr_ewise *step = &call->update.step;
-    tsr_type accum;
     if (!call->given.accum)
         return true;
-    if (!call->door->accumulator(&step->op, &accum, call->given.accum) || accum != type || (tsr_ewise_compares(step->op) && type != TSR_BOOL))
+    if (!tsr_accumulates(&step->op, call->door, call->given.accum, type))
         return false;
     step->type = step->result = type;
     return true;
