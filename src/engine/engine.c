@@ -136,7 +136,8 @@ static bool compute(tsr_call *call)
 {
     const tsr_operation *operation = call->operation;
     tsr_settlement settled = TSR_HAND_OVER;
-    const bool reserved = !operation->reserve || operation->reserve(call);
+    const bool refused = call->given.C && call->door->is_read_only(call->given.C);
+    const bool reserved = !refused && (!operation->reserve || operation->reserve(call));
     if (reserved && operation->may_wait && tsr_config_get()->defer && call->door->may_wait(call) && tsr_call_defer(call))
         return true;
     tsr_status status = reserved ? run(call, &settled) : TSR_OUT_OF_MEMORY;

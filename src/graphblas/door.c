@@ -144,6 +144,11 @@ static bool take(tsr_handover *arrays, void *C, bool vector, bool by_col)
 
 /* ---- results ---- */
 
+static bool is_read_only(void *C)
+{
+    return tsr_option_is_read_only(C);
+}
+
 /* Only a hand-over that cannot fail may wait. */
 static bool may_wait(const tsr_call *call)
 {
@@ -217,6 +222,6 @@ const tsr_door tsr_graphblas_door = {
     .has_entries = has_entries, .may_be_bitmap = may_be_bitmap, .has_its_form = has_its_form, .holds_sparse = holds_sparse,
     .makes_sparse = makes_sparse, .makes_dense = makes_dense, .takes_narrow = takes_narrow, .accumulator = accumulator, .is_page_locked = tsr_pins_noted, .use_block = tsr_pins_use,
     .note_gathers = tsr_gathers_note, .note_scratch = tsr_heap_top_note,
-    .begin_result = tsr_blocks_product, .may_be_absent = may_be_absent, .may_be_compressed = may_be_compressed,
+    .begin_result = tsr_blocks_product, .is_read_only = is_read_only, .may_be_absent = may_be_absent, .may_be_compressed = may_be_compressed,
     .may_wait = may_wait, .yield = yield_c, .take = take,
     .hand_over = hand_over, .leave = leave, .defer = defer};

@@ -8,6 +8,7 @@
 #include "src/engine/call/clock.h"
 #include "src/graphblas/handover/few.h"
 #include "src/graphblas/intercept/hooks.h"
+#include "src/graphblas/intercept/options.h"
 #include "src/policy/price/few.h"
 #include "src/runtime/config.h"
 #include "src/runtime/trace.h"
@@ -393,7 +394,7 @@ static bool into_dense(GrB_Info *info, few_call *h)
     tsr_few t;
     int64_t more = 0;
     tsr_few_begin(&t, 0);
-    if (h->old.view.iso || (!updates && tsr_engine_few_step(&h->s, &t) != TSR_OK))
+    if (h->old.view.iso || tsr_option_is_read_only(C) || (!updates && tsr_engine_few_step(&h->s, &t) != TSR_OK))
         return false;
     const tsr_settings settings = tsr_settings_read(C);
     if (bitmap && !tsr_arrays_take(&arrays, C, h->c->given.vector, h->c->given.vector)) {

@@ -315,6 +315,23 @@ static void test_estimating_is_not_losing(void **state)
     tsr_timing_forget();
 }
 
+/* What its library refuses to write it is to refuse itself. */
+static bool refuses(void *C)
+{
+    return C;
+}
+
+static void test_read_only_results_are_left(void **state)
+{
+    (void)state;
+    const tsr_door door = {.concerns_device = is_elsewhere, .download = is_here, .pays = is_here, .match = match_quick, .yield = yield,
+                           .hand_over = take_result, .is_read_only = refuses};
+    int c, info = -1;
+    const tsr_arguments any = {.name = "test"}, read_only = {.name = "test", .C = &c};
+    assert_true(tsr_engine_call(&door, &any, &info));
+    assert_false(tsr_engine_call(&door, &read_only, &info));
+}
+
 /* A push that was computed here counts towards moving the search that it belongs to, if it is one. */
 static void test_pushes_of_a_search_count(void **state)
 {
@@ -342,6 +359,7 @@ int main(void)
         cmocka_unit_test(test_operands_are_cast),        cmocka_unit_test(test_representation_gives_the_same),
         cmocka_unit_test(test_regret_leads_to_building), cmocka_unit_test(test_limits),
         cmocka_unit_test(test_mode_cpu_forwards_what_is_faster_there),
+        cmocka_unit_test(test_read_only_results_are_left),
         cmocka_unit_test(test_full_results_are_known),   cmocka_unit_test(test_description),
         cmocka_unit_test(test_waiting_is_not_losing), cmocka_unit_test(test_busy_time_stops_while_waiting),
         cmocka_unit_test(test_estimating_is_not_losing), cmocka_unit_test(test_pushes_of_a_search_count),

@@ -142,6 +142,7 @@ typedef struct tsr_door {
     void (*note_scratch)(const void *block, size_t bytes); /* the call holds this beside its result, or in it, where the library would use a block again */
 
     /* ---- the result ---- */
+    bool (*is_read_only)(void *C);               /* its arrays are the program's, and stay as they are */
     bool (*may_be_absent)(void *C);              /* its contents may be on a device only, dense */
     bool (*may_be_compressed)(void *C);          /* … or sparse */
     bool (*may_wait)(const struct tsr_call *call); /* handing it over later cannot fail */

@@ -51,6 +51,12 @@ GrB_Info tsr_option_set_fp64(GrB_Matrix handle, int field, double value)
     return info;
 }
 
+bool tsr_option_is_read_only(GrB_Matrix handle)
+{
+    int32_t is = 0;
+    return tsr_real.GrB_Matrix_get_INT32(handle, &is, GxB_IS_READONLY) == GrB_SUCCESS && is;
+}
+
 void tsr_options_end(void)
 {
     if (number)
@@ -77,6 +83,12 @@ GrB_Info tsr_option_get_fp64(GrB_Matrix handle, int field, double *value)
 GrB_Info tsr_option_set_fp64(GrB_Matrix handle, int field, double value)
 {
     return tsr_real.GxB_Matrix_Option_set_FP64(handle, (GxB_Option_Field)field, value);
+}
+
+bool tsr_option_is_read_only(GrB_Matrix handle)
+{
+    (void)handle;
+    return false;
 }
 
 void tsr_options_end(void)

@@ -4,6 +4,7 @@
 #ifndef TSR_OPTIONS_H
 #define TSR_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <GraphBLAS.h>
@@ -13,6 +14,9 @@ GrB_Info tsr_option_get_int32(GrB_Matrix handle, int field, int32_t *value);
 GrB_Info tsr_option_set_int32(GrB_Matrix handle, int field, int32_t value);
 GrB_Info tsr_option_get_fp64(GrB_Matrix handle, int field, double *value);
 GrB_Info tsr_option_set_fp64(GrB_Matrix handle, int field, double value);
+
+/* From 10 on: does the program have its arrays, which SuiteSparse refuses to write (GxB_IS_READONLY)? */
+bool tsr_option_is_read_only(GrB_Matrix handle);
 
 /* Before GrB_finalize. */
 void tsr_options_end(void);
