@@ -111,14 +111,28 @@ static void spmm(sums *c, const tsr_product *product)
         }
 }
 
-/* One entry (i, j) of the mask: the dot product of row i of A with column j of B. */
+static void add_pair(sums *c, const tsr_product *product, int64_t place, int64_t i, int64_t k, int64_t j)
+{
+    tsr_value a, b;
+    if (look_up(&product->a, i, k, &a) && look_up(&product->b, k, j, &b))
+        accumulate(c, place, a, b);
+}
+
+/* One entry (i, j) of the mask: the dot product of row i of A with column j of B.  A hypersparse A may have more columns than can be walked over. */
 static void dot(sums *c, const tsr_product *product, int64_t place, int64_t i, int64_t j)
 {
-    for (int64_t k = 0; k < product->k; k++) {
-        tsr_value a, b;
-        if (look_up(&product->a, i, k, &a) && look_up(&product->b, k, j, &b))
-            accumulate(c, place, a, b);
+    const tsr_view *a = &product->a;
+    if (a->format != TSR_HYPERSPARSE || a->jumbled) {
+        for (int64_t k = 0; k < product->k; k++)
+            add_pair(c, product, place, i, k, j);
+        return;
     }
+    for (int64_t s = 0; s < a->nvec; s++)
+        if (a->by_col)
+            add_pair(c, product, place, i, vector_name(a, s), j);
+        else if (vector_name(a, s) == i)
+            for (int64_t position = tsr_view_start(a, s); position < tsr_view_start(a, s + 1); position++)
+                add_pair(c, product, place, i, index_at(a, position), j);
 }
 
 /* As SuiteSparse:GraphBLAS: a mask value is false when all its bits are zero, so -0.0 is true. */

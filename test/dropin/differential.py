@@ -19,7 +19,7 @@ ROUTED = re.compile(r'"route"\s*:\s*"(?!suitesparse)')
 ON_GPU = re.compile(r'"route"\s*:\s*"(cuda|fake):')
 CHECK_REPORT = re.compile(r"^tessera: CHECK: .* changed .* without a write hook", re.M)
 CHECK_SUMMARY = re.compile(r"^tessera: CHECK: (\d+) fingerprints compared", re.M)
-UNUSABLE = re.compile(r" crashed \(\d+\)$| broken ")
+UNUSABLE = re.compile(r" crashed \(\d+\)$| broken | => -102 ")
 ISO = re.compile(r" iso=[01]")
 FORM = re.compile(r" form (\d+) of (\d+)")
 REFUSAL = re.compile(r" info=-7003\b")
@@ -75,6 +75,7 @@ class Runner:
         command += [f"{name}={value}" for name, value in extra.items()]
         command += [str(program), "--seed", str(seed), "--ops", str(self.args.ops)]
         command += ["--large"] * self.args.large + ["--chains"] * self.args.chains + ["--whole"] * self.args.whole + ["--iso"] * self.args.iso
+        command += ["--odd"] * self.args.odd
         command += ["--finish"] * finish
         done = subprocess.run(command, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               errors="replace", check=False)
@@ -220,7 +221,7 @@ def describe(seed, name, code, lines, expected, errors):
 
 
 def unusable(line):
-    """A case that crashes, leaves a broken object or is refused without Tessera; None: that is not always the same."""
+    """A case that crashes, leaves a broken object, lacks memory or is refused without Tessera; None: that is not always the same."""
     return line is None or UNUSABLE.search(line) or REFUSAL.search(line)
 
 
@@ -341,6 +342,7 @@ def parse_arguments():
     parser.add_argument("--whole", action="store_true", help="every program sorts, reshapes and serializes objects as well")
     parser.add_argument("--cases", action="store_true", help="the program is random_cases, whose lines stand for themselves")
     parser.add_argument("--iso", action="store_true", help="more objects are iso, and which are is printed and compared")
+    parser.add_argument("--odd", action="store_true", help="of random_cases: objects, sizes and values that shortcuts might take for something else")
     parser.add_argument("--most-iso", type=int, default=0, help="lines that may differ in which objects are iso, and in nothing else")
     parser.add_argument("--most-forms", type=int, default=0, help="cases that may have another form of those that SuiteSparse's settings allow")
     parser.add_argument("--fail-every", type=int, default=7, help="mode gpu-failing: as many allocations of the emulated device, one fails")

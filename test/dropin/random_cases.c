@@ -1,4 +1,4 @@
-/* Random cases: `random_cases --seed S --ops K [--only N] [--iso] [--finish]` prints a line for each of K cases: how its objects are
+/* Random cases: `random_cases --seed S --ops K [--only N] [--iso] [--odd] [--finish]` prints a line for each of K cases: how its objects are
  * held, its one to three calls, and what they left.  Each case depends on the seed and its number alone; one that crashes is named, the rest goes on
  * in another process.  Run plain and through Tessera it must print the same (differential.py --cases).
  * SPDX-License-Identifier: Apache-2.0 */
@@ -17,6 +17,7 @@ typedef struct arguments {
     uint64_t seed;
     int cases, only; /* only < 0: all */
     bool iso;        /* is the result iso, and how is it held? */
+    bool odd;        /* case_be_odd */
     bool finish;     /* nothing stays unfinished, as CHECK mode has it */
 } arguments;
 
@@ -137,6 +138,7 @@ static void print_form(const case_object *o)
     const int most = case_needs_lists(o->nrows, o->ncols) ? GxB_SPARSE : GxB_FULL;
     int control = GxB_AUTO_SPARSITY, allowed = 0;
     GxB_Matrix_Option_get(o->m, GxB_SPARSITY_CONTROL, &control);
+    if (case_is_huge(o)) return;
     for (int another = GxB_HYPERSPARSE; another <= most; another *= 2) allowed |= form_from(o, control, another);
     printf(" form %d of %d", form_of(o->m), allowed);
 }
@@ -181,7 +183,7 @@ static void run_case(const arguments *a, int number)
     printf("case %d", number);
     fflush(stdout); /* a crash is named behind its own number */
     case_begin(&c);
-    for (int calls = 1 + rng_below(3); calls > 0 && info == GrB_SUCCESS; calls--) {
+    for (int calls = 1 + rng_below(a->odd ? 6 : 3); calls > 0 && info == GrB_SUCCESS; calls--) {
         const case_object *o = case_call(&c, &info);
         if (!o) continue;
         printf(" => %d", (int)info);
@@ -198,6 +200,7 @@ static void run_case(const arguments *a, int number)
 static void start(const arguments *a)
 {
     if (a->finish) case_finish_always();
+    if (a->odd) case_be_odd();
     GrB_init(a->seed % 7 == 6 ? GrB_BLOCKING : GrB_NONBLOCKING);
     GxB_Global_Option_set(GxB_NTHREADS, 2);
     GxB_Global_Option_set(GxB_CHUNK, a->seed % 2 ? 64.0 : 65536.0);
@@ -238,6 +241,7 @@ static bool parse(int argc, char **argv, arguments *a)
 {
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--iso")) a->iso = true;
+        else if (!strcmp(argv[i], "--odd")) a->odd = true;
         else if (!strcmp(argv[i], "--finish")) a->finish = true;
         else if (i + 1 == argc) return false;
         else if (!strcmp(argv[i], "--seed")) a->seed = strtoull(argv[++i], NULL, 0);
@@ -252,7 +256,7 @@ int main(int argc, char **argv)
 {
     arguments a = {.seed = 1, .cases = 100, .only = -1};
     if (!parse(argc, argv, &a)) {
-        fprintf(stderr, "usage: random_cases [--seed S] [--ops K] [--only N] [--iso] [--finish]\n");
+        fprintf(stderr, "usage: random_cases [--seed S] [--ops K] [--only N] [--iso] [--odd] [--finish]\n");
         return 2;
     }
     run(&a);

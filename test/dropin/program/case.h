@@ -30,6 +30,7 @@ typedef struct one_case {
     int64_t sizes[CASE_SIZES];
     int type;     /* of most objects */
     bool special; /* NaN and infinities may be among the values */
+    int again;    /* percent of the arguments that are an object there is already */
 } one_case;
 
 /* ---- objects (case_objects.c) ---- */
@@ -37,6 +38,15 @@ typedef struct one_case {
 void case_begin(one_case *c);
 void case_end(one_case *c);
 int64_t case_size(const one_case *c);
+
+/* From now on cases are odd: diagonals, permutations, and as many entries as those have, elsewhere; no values but 0, -0, NaN or infinities; sizes
+ * of 0 and 2^60; objects that are packed, serialized, told other settings between calls. */
+void case_be_odd(void);
+bool case_is_odd(void);
+
+/* Rows times columns, or INT64_MAX. */
+int64_t case_cells(int64_t nrows, int64_t ncols);
+bool case_is_huge(const case_object *o); /* only lists of vectors can hold it */
 int case_type(const one_case *c);
 
 /* A bitmap of this shape would take more memory than a case may. */
@@ -77,6 +87,9 @@ typedef struct case_output {
 
 void case_draw_flags(case_output *o);
 
+/* A binary operator but ANY, for single values. */
+int case_operator(void);
+
 /* C, M and the accumulator; now and then C has a wrong shape, for the error.  most_level: of a C that is summed with. */
 bool case_draw_output(case_output *o, one_case *c, bool vector, int64_t nrows, int64_t ncols, int most_level);
 void case_care_for_mask(case_output *o);
@@ -112,6 +125,7 @@ int case_type_to_select(const case_object *A, int type);
 /* After the call. */
 void case_written(const case_output *o, int level);
 int case_highest(int a, int b);
+int case_level_of(int op, int a, int b); /* of op of such values */
 
 /* ---- calls (case_calls.c, case_steps.c, case_changes.c) ---- */
 
@@ -126,5 +140,6 @@ case_object *case_select_scalar(one_case *c, GrB_Info *info);
 case_object *case_assign_scalar(one_case *c, GrB_Info *info);
 case_object *case_reduce_scalar(one_case *c, GrB_Info *info); /* into a GrB_Scalar, which is printed */
 case_object *case_change(one_case *c, GrB_Info *info);        /* dup, resize, clear, setElement, removeElement */
+case_object *case_move(one_case *c, GrB_Info *info);          /* pack, export, serialize, options, wait: odd cases only */
 
 #endif

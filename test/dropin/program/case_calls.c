@@ -11,6 +11,18 @@ typedef struct product {
     int mon, op, type;
 } product;
 
+/* Comparisons, products of integers, and EQ of booleans. */
+static void draw_odd_semiring(product *p, const one_case *c)
+{
+    static const int logical[] = {MON_LOR, MON_LAND, MON_LXOR, MON_EQ};
+    const int kind = rng_below(3), type = case_type(c);
+    if (type == T_USER) return;
+    if (kind == 0) *p = (product){.type = type, .mon = logical[rng_below(4)], .op = OP_EQ + rng_below(OP_COUNT - OP_EQ)};
+    if (kind == 1) *p = (product){.type = T_INT8 + rng_below(8), .mon = MON_TIMES, .op = rng_below(6)};
+    if (kind == 2) *p = (product){.type = T_BOOL, .mon = MON_EQ, .op = rng_below(OP_ANY)};
+    p->semiring = semiring(p->mon, p->op, p->type, false);
+}
+
 static void draw_semiring(product *p, const one_case *c)
 {
     static const int mons[] = {MON_PLUS, MON_PLUS, MON_PLUS, MON_MIN, MON_MAX, MON_ANY};
@@ -22,9 +34,10 @@ static void draw_semiring(product *p, const one_case *c)
     if (p->mon == MON_ANY) p->op = OP_PAIR; /* with any other, any of several values may come out */
     if (p->type == T_USER) p->semiring = user_semiring(T_USER);
     else p->semiring = semiring(p->mon, p->op, p->type, rng_chance(50));
+    if (case_is_odd() && rng_chance(20)) draw_odd_semiring(p, c);
     if (rng_chance(3)) {
         *p = (product){.type = T_INT64, .mon = MON_PLUS, .op = OP_PLUS};
-        p->semiring = positional_semiring(rng_below(4));
+        p->semiring = positional_semiring(rng_below(case_is_odd() ? ALL_POSITIONAL : POSITIONAL));
     } else if (rng_chance(3)) {
         *p = (product){.type = rng_chance(50) ? T_FP64 : T_INT32, .mon = MON_PLUS, .op = OP_TIMES};
         p->semiring = user_semiring(p->type);
@@ -110,7 +123,7 @@ static case_object *call_ewise(one_case *c, GrB_Info *info)
     case_output o = {0};
     const bool vector = rng_chance(30), add = rng_chance(50);
     const int64_t m = case_size(c), n = case_size(c);
-    const int type = case_type(c), op = rng_below(OP_ANY);
+    const int type = case_type(c), op = case_operator();
     const GrB_Monoid mon = rng_chance(25) && type != T_BOOL ? monoid(rng_below(3), type) : NULL;
     printf("; %s %s%d.t%d", add ? "eWiseAdd" : "eWiseMult", mon ? "monoid or " : "", op, type);
     case_draw_flags(&o);
@@ -121,7 +134,7 @@ static case_object *call_ewise(one_case *c, GrB_Info *info)
     case_usual_output(&o);
     case_keep_settings(&o);
     *info = ewise(&o, add, vector, binary_op(op, type), mon, A, B);
-    case_written(&o, op == OP_TIMES ? A->level + B->level + 1 : case_highest(A->level, B->level));
+    case_written(&o, case_level_of(op, A->level, B->level));
     return o.C;
 }
 
@@ -139,12 +152,14 @@ static GrB_Info apply_binary(const case_output *o, bool vector, int op, int type
                   : mat_bind2(type, o->C->m, case_matrix_of(o->M), o->accum, binary_op(op, type), A->m, &y, case_descriptor(o));
 }
 
+enum { RECIPROCAL = 6 }; /* of plain_unary */
+
 static case_object *call_apply(one_case *c, GrB_Info *info)
 {
     case_output o = {0};
     const bool vector = rng_chance(30), unary = rng_chance(50);
     const int64_t m = case_size(c), n = case_size(c);
-    const int type = case_type(c), op = rng_below(unary ? 6 : OP_ANY);
+    const int type = case_type(c), op = unary ? rng_below(case_is_odd() ? RECIPROCAL + 1 : RECIPROCAL) : case_operator();
     printf("; apply %s %d.t%d", unary ? "unary" : "with y", op, type);
     case_draw_flags(&o);
     const case_object *A = case_turned(c, vector, o.t0, m, n);
@@ -152,7 +167,7 @@ static case_object *call_apply(one_case *c, GrB_Info *info)
     case_keep_settings(&o);
     if (o.M || o.accum) case_sort(A);
     *info = unary ? apply_unary(&o, vector, plain_unary(op, type), A) : apply_binary(&o, vector, op, type, A);
-    case_written(&o, A->level + (!unary && op == OP_TIMES));
+    case_written(&o, unary ? case_level_of(op == RECIPROCAL ? OP_DIV : -1, A->level, 0) : case_level_of(op, A->level, 0));
     return o.C;
 }
 
@@ -238,7 +253,7 @@ static void draw_some(index_list *l, int size, bool ascending)
 
 static void draw_indices(index_list *l, int64_t size)
 {
-    const int kind = size > MOST_INDICES ? 0 : rng_below(10);
+    const int kind = size > MOST_INDICES || size == 0 ? 0 : rng_below(10);
     l->I = l->index;
     l->n = 0;
     if (kind < 2) {
@@ -323,7 +338,7 @@ static case_object *call_assign(one_case *c, GrB_Info *info)
     const case_object *A = value ? NULL : case_turned(c, vector, o.t0, m, n);
     const int more = vector && !value && m > 0 && m < MOST_INDICES - 8 && rng_chance(50) ? 1 + rng_below(8) : 0;
     if ((!value && !A) || !case_draw_output(&o, c, vector, m + more, n, ANY_LEVEL)) return NULL;
-    if (value && case_assigns_too_much(&o, vector ? m : m * n)) return NULL;
+    if (value && case_assigns_too_much(&o, vector ? m : case_cells(m, n))) return NULL;
     if (o.M && o.M == A) o.structural = true; /* 7.4.0 leaves nothing in an empty bitmap */
     case_keep_settings(&o);
     *info = value ? assign_value(&o, vector, type) : assign_object(&o, vector, A);
@@ -334,7 +349,7 @@ static case_object *call_assign(one_case *c, GrB_Info *info)
 /* Each index at most once: what is assigned to one twice is not defined. */
 static void draw_places(index_list *l, int64_t size)
 {
-    const int kind = size > MOST_INDICES ? 0 : rng_below(4);
+    const int kind = size > MOST_INDICES || size == 0 ? 0 : rng_below(4);
     *l = (index_list){.I = GrB_ALL, .n = (GrB_Index)size, .count = size};
     if (kind > 0) l->I = l->index;
     if (kind == 1) draw_permutation(l, (int)size);
@@ -379,7 +394,7 @@ static case_object *call_assign_part(one_case *c, GrB_Info *info)
     }
     const int64_t height = rows.count, width = vector ? 1 : columns.count;
     const case_object *A = height && width ? case_turned(c, vector, o.t0, height, width) : NULL;
-    if (!A || A == o.C || A == o.M || case_assigns_too_much(&o, height * width)) return NULL;
+    if (!A || A == o.C || A == o.M || case_assigns_too_much(&o, case_cells(height, width))) return NULL;
     if (sub && o.M) o.M = case_shaped(c, vector, height, width, ANY_LEVEL);
     case_care_for_mask(&o);
     if (o.M == A) o.structural = true;
@@ -431,9 +446,10 @@ case_object *case_call(one_case *c, GrB_Info *info)
     } calls[] = {{call_mxm, 14}, {call_mxv, 6}, {call_ewise, 6}, {call_apply, 4}, {call_select, 4}, {call_transpose, 2}, {call_assign, 4},
                  {call_assign_part, 2}, {call_reduce, 2}, {call_reduce_rows, 2}, {call_extract, 6}, {case_union, 4}, {case_kronecker, 3},
                  {case_apply_index, 4}, {case_apply_scalar, 4}, {case_select_scalar, 3}, {case_assign_scalar, 3}, {case_reduce_scalar, 1},
-                 {case_change, 8}};
+                 {case_change, 8}, {case_move, 12}};
     int all = 0, k = 0;
-    for (size_t n = 0; n < sizeof calls / sizeof *calls; n++) all += calls[n].often;
+    const size_t count = sizeof calls / sizeof *calls - !case_is_odd();
+    for (size_t n = 0; n < count; n++) all += calls[n].often;
     *info = GrB_SUCCESS;
     for (int drawn = rng_below(all); drawn >= calls[k].often; k++) drawn -= calls[k].often;
     return calls[k].call(c, info);

@@ -54,7 +54,7 @@ case_object *case_change(one_case *c, GrB_Info *info)
     const int which = rng_below(5);
     printf("; %s", names[which]);
     case_object *o = case_shaped(c, vector, m, n, ANY_LEVEL);
-    if (!o) return NULL;
+    if (!o || (which > 2 && case_cells(o->nrows, o->ncols) == 0)) return NULL;
     switch (which) {
         case 0: return case_copy(c, o, info);
         case 1:

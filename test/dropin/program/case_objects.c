@@ -7,7 +7,31 @@
 #include "case.h"
 
 enum { HELD_FULL, HELD_BITMAP, HELD_SPARSE, HELD_HYPER };
-enum { MOST_CELLS = 40000, MOST_WALKED = 400, FEW_VECTORS = 30, FEW_ENTRIES = 6 };
+enum { MOST_CELLS = 40000, MOST_WALKED = 400, MOST_DRAWN = 20000, MOST_NAMED = 1 << 20, FEW_VECTORS = 30, FEW_ENTRIES = 6 };
+
+/* Where entries lie, in odd cases. */
+enum { SCATTERED, DIAGONAL, PERMUTED, AS_MANY_AS_VECTORS, AS_MANY_AS_PLACES, CROSS, GRAPH, TWINS, PLACES };
+
+/* … and what they are. */
+enum { SMALL, ZEROS, NEGATIVE_ZEROS, NANS, INFINITIES, VALUES };
+
+static bool odd;
+
+void case_be_odd(void)
+{
+    odd = true;
+}
+
+bool case_is_odd(void)
+{
+    return odd;
+}
+
+int64_t case_cells(int64_t nrows, int64_t ncols)
+{
+    int64_t cells;
+    return __builtin_mul_overflow(nrows, ncols, &cells) ? INT64_MAX : cells;
+}
 
 /* How one object will be held. */
 typedef struct holding {
@@ -16,6 +40,7 @@ typedef struct holding {
     int type;
     int64_t nvec, vlen;
     bool special;
+    int places, values;
 } holding;
 
 /* Entries by vectors.  h: the vectors listed; all of them unless held hypersparse. */
@@ -51,7 +76,8 @@ static void add_vector(lists *l, GrB_Index name)
 /* Room for what next_place can find. */
 static lists new_lists(const holding *h)
 {
-    const size_t vectors = (size_t)(h->nvec > MOST_WALKED ? MOST_WALKED * 100 : h->nvec), listed = (size_t)h->nvec;
+    const size_t vectors = (size_t)(h->nvec > MOST_WALKED ? MOST_WALKED * 100 : h->nvec);
+    const size_t listed = (size_t)(h->nvec > MOST_NAMED ? MOST_NAMED : h->nvec);
     const size_t entries = (size_t)(h->vlen > MOST_WALKED ? MOST_WALKED * 100 : h->vlen);
     const size_t room = vectors * entries < 4 * MOST_CELLS ? vectors * entries : 4 * MOST_CELLS;
     lists l = {0};
@@ -68,9 +94,73 @@ static void add_entries(lists *l, const holding *h, int percent)
         l->i[l->nvals++] = (GrB_Index)k;
 }
 
+/* ---- places that seem to say more than they do ---- */
+
+/* How many entries each vector has, drawn one by one: as many altogether as wanted, none more than it has places. */
+static void deal_entries(int64_t *counts, const holding *h, int64_t wanted)
+{
+    for (int64_t k = 0; k < wanted; k++) {
+        const int64_t v = (int64_t)(rng_next() % (uint64_t)h->nvec);
+        counts[v] += counts[v] < h->vlen;
+    }
+}
+
+static void add_run(lists *l, int64_t first, int64_t count)
+{
+    for (int64_t k = 0; k < count && l->nvals < 4 * MOST_CELLS; k++) l->i[l->nvals++] = (GrB_Index)(first + k);
+}
+
+static void draw_order(int64_t *order, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t other = (int64_t)(rng_next() % (uint64_t)(k + 1));
+        order[k] = order[other];
+        order[other] = k;
+    }
+}
+
+static lists draw_places(const holding *h)
+{
+    lists l = new_lists(h);
+    int64_t *order = calloc((size_t)h->vlen + 1, sizeof *order), *counts = calloc((size_t)h->nvec + 1, sizeof *counts);
+    const int64_t hub = (int64_t)(rng_next() % (uint64_t)h->nvec), spoke = (int64_t)(rng_next() % (uint64_t)h->vlen);
+    draw_order(order, h->vlen);
+    if (h->places == AS_MANY_AS_VECTORS) deal_entries(counts, h, h->nvec);
+    if (h->places == AS_MANY_AS_PLACES) deal_entries(counts, h, h->vlen);
+    for (int64_t v = 0; v < h->nvec; v++) {
+        const int64_t before = l.nvals;
+        switch (h->places) {
+            case DIAGONAL: add_run(&l, v, v < h->vlen); break;
+            case PERMUTED: add_run(&l, order[v % h->vlen], 1); break;
+            case CROSS: add_run(&l, v == hub ? 0 : spoke, v == hub ? h->vlen : 1); break;
+            case GRAPH: add_entries(&l, h, 100 * FEW_ENTRIES / (FEW_ENTRIES + (int)h->vlen)); break;
+            case TWINS: add_run(&l, spoke / 2, h->vlen - spoke); break;
+            default: add_run(&l, (int64_t)(rng_next() % (uint64_t)(h->vlen - counts[v] + 1)), counts[v]); break;
+        }
+        if (h->held != HELD_HYPER || l.nvals > before) add_vector(&l, (GrB_Index)v);
+    }
+    free(order);
+    free(counts);
+    return l;
+}
+
+/* Of very many vectors a few. */
+static lists draw_named(const holding *h)
+{
+    lists l = new_lists(h);
+    for (int64_t v = next_place(-1, h->nvec, 0, FEW_VECTORS); v < h->nvec && l.nvec < MOST_NAMED; v = next_place(v, h->nvec, 0, FEW_VECTORS)) {
+        const int64_t before = l.nvals;
+        add_entries(&l, h, 10);
+        if (l.nvals > before) add_vector(&l, (GrB_Index)v);
+    }
+    return l;
+}
+
 /* Which vectors have entries, and which.  Lists of length 1 name no empty vector: 7.4.0 reads them wrongly. */
 static lists draw_lists(const holding *h)
 {
+    if (h->nvec > MOST_NAMED) return draw_named(h);
+    if (h->places != SCATTERED) return draw_places(h);
     const int used = h->held == HELD_HYPER ? 5 + rng_below(60) : 100, percent = random_percent(h);
     lists l = new_lists(h);
     int64_t next = next_place(-1, h->nvec, used, FEW_VECTORS);
@@ -110,6 +200,19 @@ static void put_special(int type, void *x, int64_t p)
     if (type == T_FP64) ((double *)x)[p] = s;
 }
 
+static void put_number(int type, void *x, int64_t p, double value)
+{
+    if (type == T_FP32) ((float *)x)[p] = (float)value;
+    else if (type == T_FP64) ((double *)x)[p] = value;
+    else value_put(type, x, p, 0);
+}
+
+static void put_odd(const holding *h, void *x, int64_t p)
+{
+    static const double values[VALUES] = {[ZEROS] = 0, [NEGATIVE_ZEROS] = -0.0, [NANS] = NAN, [INFINITIES] = -INFINITY};
+    put_number(h->type, x, p, values[h->values]);
+}
+
 static void *draw_values(const holding *h, int64_t n)
 {
     void *x = calloc((size_t)n + 1, type_size(h->type));
@@ -117,6 +220,7 @@ static void *draw_values(const holding *h, int64_t n)
     for (int64_t p = 0; p < count; p++) {
         value_put(h->type, x, p, small_value(h->type));
         if (h->special && rng_chance(5)) put_special(h->type, x, p);
+        if (h->values != SMALL) put_odd(h, x, p);
     }
     return x;
 }
@@ -228,12 +332,18 @@ void case_wrote(const case_object *o)
 
 bool case_needs_lists(int64_t nrows, int64_t ncols)
 {
-    return nrows * ncols > 8 * MOST_CELLS;
+    return case_cells(nrows, ncols) > 8 * MOST_CELLS;
+}
+
+bool case_is_huge(const case_object *o)
+{
+    return o->nrows > MOST_NAMED || o->ncols > MOST_NAMED;
 }
 
 static void set_switches(const case_object *o)
 {
     static const double switches[] = {0, .04, .0625, .5, 1}, hyper_switches[] = {-1 /* never */, .04, .0625, .5, 1};
+    if (case_is_huge(o)) return;
     const double hyper = hyper_switches[rng_below(5)], bitmap = switches[rng_below(5)];
     if (!o->vector && rng_chance(25)) {
         GxB_Matrix_Option_set(o->m, GxB_HYPER_SWITCH, hyper);
@@ -255,6 +365,7 @@ static void set_control(const case_object *o, const holding *h)
     else if (rng_chance(50)) return;
     else if (rng_chance(50)) control |= allows[h->held];
     if (case_needs_lists(o->nrows, o->ncols)) control |= GxB_SPARSE;
+    if (case_is_huge(o)) control |= GxB_HYPERSPARSE;
     if (o->vector) GxB_Vector_Option_set(o->v, GxB_SPARSITY_CONTROL, control);
     else GxB_Matrix_Option_set(o->m, GxB_SPARSITY_CONTROL, control);
     printf(" control=%d", control);
@@ -264,6 +375,7 @@ static void set_control(const case_object *o, const holding *h)
 static void add_pending(case_object *o)
 {
     case_drop_empties(o);
+    if (case_cells(o->nrows, o->ncols) == 0) return;
     for (int k = 1 + rng_below(4); k > 0; k--) {
         any_value x = {.i = 0};
         const GrB_Index i = rng_next() % (uint64_t)o->nrows, j = rng_next() % (uint64_t)o->ncols;
@@ -299,9 +411,18 @@ static void add_zombies(const case_object *o)
 
 /* ---- a case's objects ---- */
 
+static void draw_odd(holding *h, bool special)
+{
+    h->empty_vectors &= h->nvec <= MOST_NAMED;
+    const bool drawn = h->nvec > 0 && h->vlen > 0 && h->nvec <= MOST_DRAWN && h->vlen <= MOST_DRAWN;
+    if (drawn && h->held != HELD_FULL && rng_chance(60)) h->places = rng_below(case_needs_lists(h->nvec, h->vlen) ? TWINS : PLACES);
+    if (h->places != SCATTERED && h->nvec > MOST_WALKED && rng_chance(50)) h->held = HELD_SPARSE;
+    if (rng_chance(15)) h->values = rng_below(special ? VALUES : NANS);
+}
+
 static holding draw_holding(const case_object *o, bool special)
 {
-    const int64_t cells = o->nrows * o->ncols;
+    const int64_t cells = case_cells(o->nrows, o->ncols);
     holding h = {.type = o->type, .by_col = o->vector || rng_chance(40), .iso = rng_chance(20), .jumbled = rng_chance(25),
                  .packed = rng_chance(60), .empty_vectors = rng_chance(50), .special = special};
     h.nvec = h.by_col ? o->ncols : o->nrows;
@@ -311,12 +432,14 @@ static holding draw_holding(const case_object *o, bool special)
     if (h.held == HELD_FULL || h.held == HELD_BITMAP || !h.packed) h.jumbled = false;
     if (!h.packed) h.iso = false;
     if (h.iso) h.jumbled = false; /* 7.4.0 multiplies such by a bitmap wrongly */
+    if (odd) draw_odd(&h, special);
     return h;
 }
 
 static void print_holding(const case_object *o, const holding *h)
 {
     static const char *const held[] = {"full", "bitmap", "sparse", "hyper"};
+    if (odd) printf(" places %d values %d", h->places, h->values);
     printf(" %c[t%d %lldx%lld %s %s%s%s%s%s", o->name, o->type, (long long)o->nrows, (long long)o->ncols, held[h->held],
            h->by_col ? "col" : "row", h->packed ? " packed" : "", h->iso ? " iso" : "", h->jumbled ? " jumbled" : "",
            h->packed && h->held == HELD_HYPER && h->empty_vectors ? " empties" : "");
@@ -328,13 +451,14 @@ static case_object *make(one_case *c, int64_t nrows, int64_t ncols, bool vector)
     *o = (case_object){.vector = vector, .name = 'A' + c->count++, .type = case_type(c), .nrows = nrows, .ncols = ncols};
     holding h = draw_holding(o, c->special);
     o->iso = h.iso;
+    o->written = h.values == NEGATIVE_ZEROS;
     o->sparse = h.held == HELD_SPARSE || h.held == HELD_HYPER;
     o->empties = h.packed && h.held == HELD_HYPER && h.empty_vectors;
     print_holding(o, &h);
     if (vector) GrB_Vector_new(&o->v, type_handle(o->type), (GrB_Index)nrows);
     else GrB_Matrix_new(&o->m, type_handle(o->type), (GrB_Index)nrows, (GrB_Index)ncols);
     if (!vector) GxB_Matrix_Option_set(o->m, GxB_FORMAT, h.by_col ? GxB_BY_COL : GxB_BY_ROW);
-    if (!rng_chance(8)) fill(o, &h);
+    if (case_cells(nrows, ncols) > 0 && !rng_chance(8)) fill(o, &h);
     case_wrote(o);
     set_switches(o);
     set_control(o, &h);
@@ -356,7 +480,7 @@ static case_object *find(one_case *c, int64_t nrows, int64_t ncols, bool vector,
 
 static case_object *get(one_case *c, int64_t nrows, int64_t ncols, bool vector, int most_level)
 {
-    case_object *o = c->count == CASE_OBJECTS || rng_chance(45) ? find(c, nrows, ncols, vector, most_level) : NULL;
+    case_object *o = c->count == CASE_OBJECTS || rng_chance(c->again) ? find(c, nrows, ncols, vector, most_level) : NULL;
     if (o) printf(" %c", o->name);
     return o ? o : c->count == CASE_OBJECTS ? NULL : make(c, nrows, ncols, vector);
 }
@@ -444,15 +568,26 @@ int case_type(const one_case *c)
     return rng_chance(usual) ? c->type : rng_below(rng_chance(3) ? NKINDS : NTYPES);
 }
 
+/* None, one, or more than any array has. */
+static void draw_odd_sizes(one_case *c, bool square)
+{
+    static const int64_t sizes[] = {0, 1, 2, 600, 5000, INT64_C(1) << 33, INT64_C(1) << 60};
+    const int64_t size = sizes[rng_below(7)];
+    if (!rng_chance(30)) return;
+    for (int k = 0; k < CASE_SIZES; k++)
+        if (square || rng_chance(40)) c->sizes[k] = size;
+}
+
 /* Mostly one size, so that anything may be aliased; often 1; sometimes one that only a list of vectors can hold. */
 void case_begin(one_case *c)
 {
     static const int64_t small[] = {1, 1, 2, 3, 5, 8, 16, 17, 33, 64, 70, 100}, large[] = {1000, 5000, 100000};
     static const int types[] = {T_FP64, T_FP64, T_FP32, T_INT32, T_INT64, T_BOOL, T_UINT32};
-    *c = (one_case){.type = rng_chance(6) ? T_USER : types[rng_below(7)], .special = rng_chance(5)};
+    *c = (one_case){.type = rng_chance(6) ? T_USER : types[rng_below(7)], .special = rng_chance(odd ? 25 : 5), .again = odd && rng_chance(30) ? 85 : 45};
     const bool square = rng_chance(50), wide = rng_chance(8);
     for (int k = 0; k < CASE_SIZES; k++) c->sizes[k] = square && k > 0 ? c->sizes[0] : small[rng_below(wide ? 6 : 12)];
     if (wide) c->sizes[rng_below(CASE_SIZES)] = large[rng_below(3)];
+    if (odd) draw_odd_sizes(c, square);
     printf(" sizes %lld %lld %lld:", (long long)c->sizes[0], (long long)c->sizes[1], (long long)c->sizes[2]);
 }
 

@@ -24,6 +24,13 @@ int case_highest(int a, int b)
     return a > b ? a : b;
 }
 
+int case_level_of(int op, int a, int b)
+{
+    enum { LEVEL_OF_QUOTIENTS = 9 };
+    if (op == OP_DIV || op == OP_RDIV) return LEVEL_OF_QUOTIENTS;
+    return op == OP_TIMES ? a + b + 1 : case_highest(a, b);
+}
+
 void case_draw_flags(case_output *o)
 {
     o->t0 = rng_chance(25);
@@ -61,6 +68,11 @@ void case_care_for_mask(case_output *o)
     if (o->M && o->accum && !o->M->sparse && !o->comp) o->replace = true; /* 7.4.0 may crash in C<M> += T with a full mask */
 }
 
+int case_operator(void)
+{
+    return case_is_odd() && rng_chance(40) ? OP_ANY + 1 + rng_below(OP_COUNT - OP_ANY - 1) : rng_below(OP_ANY);
+}
+
 bool case_draw_output(case_output *o, one_case *c, bool vector, int64_t nrows, int64_t ncols, int most_level)
 {
     static const int accums[] = {OP_PLUS, OP_PLUS, OP_PLUS, OP_MIN, OP_MAX, OP_SECOND, OP_FIRST, OP_TIMES, OP_MINUS, OP_PAIR};
@@ -69,6 +81,7 @@ bool case_draw_output(case_output *o, one_case *c, bool vector, int64_t nrows, i
     o->C = case_shaped(c, vector, nrows + rng_chance(2), ncols, o->accum_op < 0 ? ANY_LEVEL : most_level);
     if (!o->C) return false;
     const int type = rng_chance(75) ? o->C->type : case_type(c);
+    if (o->accum_op >= 0 && case_is_odd() && rng_chance(20)) o->accum_op = case_operator();
     if (o->accum_op >= 0) o->accum = binary_op(o->accum_op, type);
     if (o->accum_op >= 0) printf(" accum %d.t%d", o->accum_op, type);
     if (rng_chance(55)) {
@@ -101,7 +114,7 @@ void case_written(const case_output *o, int level)
 {
     o->C->sparse = o->C->empties = o->C->iso = false;
     o->C->written = true;
-    o->C->level = case_highest(o->C->level + (o->accum_op == OP_TIMES), level);
+    o->C->level = case_highest(case_level_of(o->accum_op, o->C->level, 0), level);
 }
 
 case_object *case_turned(one_case *c, bool vector, bool transposed, int64_t m, int64_t n)

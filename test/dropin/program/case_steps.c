@@ -38,7 +38,7 @@ case_object *case_union(one_case *c, GrB_Info *info)
     case_output o = {0};
     const bool vector = rng_chance(30);
     const int64_t m = case_size(c), n = case_size(c);
-    const int type = case_type(c), op = rng_below(OP_ANY);
+    const int type = case_type(c), op = case_operator();
     printf("; eWiseUnion %d.t%d", op, type);
     case_draw_flags(&o);
     const case_object *A = case_turned(c, vector, o.t0, m, n), *B = A ? case_turned(c, vector, o.t1, m, n) : NULL;
@@ -52,7 +52,7 @@ case_object *case_union(one_case *c, GrB_Info *info)
     case_keep_settings(&o);
     *info = vector ? GxB_Vector_eWiseUnion(o.C->v, case_vector_of(o.M), o.accum, add, A->v, alpha, B->v, beta, d)
                    : GxB_Matrix_eWiseUnion(o.C->m, case_matrix_of(o.M), o.accum, add, A->m, alpha, B->m, beta, d);
-    case_written(&o, A->level + B->level + 1);
+    case_written(&o, case_level_of(op, A->level, B->level) + 1);
     GrB_Scalar_free(&alpha);
     GrB_Scalar_free(&beta);
     return o.C;
@@ -77,7 +77,7 @@ case_object *case_kronecker(one_case *c, GrB_Info *info)
 {
     case_output o = {0};
     const int64_t m = case_size(c), n = case_size(c), p = case_size(c), q = case_size(c);
-    const int type = case_type(c), op = rng_below(OP_ANY);
+    const int type = case_type(c), op = case_operator();
     if (too_many(m, p) || too_many(n, q) || too_many(m * p, n * q)) return NULL;
     printf("; kronecker %d.t%d", op, type);
     case_draw_flags(&o);
@@ -85,7 +85,7 @@ case_object *case_kronecker(one_case *c, GrB_Info *info)
     if (!B || !case_draw_output(&o, c, false, m * p, n * q, ANY_LEVEL)) return NULL;
     case_keep_settings(&o);
     *info = kronecker(&o, op, type, A, B);
-    case_written(&o, A->level + B->level + 1);
+    case_written(&o, case_level_of(op, A->level, B->level) + 1);
     return o.C;
 }
 
@@ -152,7 +152,7 @@ case_object *case_apply_scalar(one_case *c, GrB_Info *info)
     case_output o = {0};
     const bool vector = rng_chance(30), first = rng_chance(50);
     const int64_t m = case_size(c), n = case_size(c);
-    const int type = case_type(c), op = rng_below(OP_ANY);
+    const int type = case_type(c), op = case_operator();
     printf("; apply scalar %s %d.t%d", first ? "first" : "second", op, type);
     case_draw_flags(&o);
     const case_object *A = case_turned(c, vector, first ? o.t1 : o.t0, m, n);
@@ -161,7 +161,7 @@ case_object *case_apply_scalar(one_case *c, GrB_Info *info)
     case_keep_settings(&o);
     if (o.M || o.accum) case_sort(A);
     *info = apply_scalar(&o, vector, first, draw_binary(op, type), s, A);
-    case_written(&o, A->level + 1);
+    case_written(&o, case_level_of(op, A->level, 0) + 1);
     GrB_Scalar_free(&s);
     return o.C;
 }
@@ -207,7 +207,7 @@ case_object *case_assign_scalar(one_case *c, GrB_Info *info)
     const int64_t m = case_size(c), n = vector ? 1 : case_size(c);
     printf("; %s scalar", sub ? "subassign" : "assign");
     case_draw_flags(&o);
-    if (!case_draw_output(&o, c, vector, m, n, ANY_LEVEL) || case_assigns_too_much(&o, m * n)) return NULL;
+    if (!case_draw_output(&o, c, vector, m, n, ANY_LEVEL) || case_assigns_too_much(&o, case_cells(m, n))) return NULL;
     GrB_Scalar x = draw_scalar_for(c, o.C->type);
     case_keep_settings(&o);
     *info = assign_scalar(&o, vector, sub, x);

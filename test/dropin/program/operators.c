@@ -6,13 +6,13 @@
 #include "program.h"
 
 static GrB_BinaryOp binary[OP_COUNT][NTYPES];
-static GrB_Monoid monoids[MON_COUNT][NTYPES];
-static GrB_Semiring builtin_semirings[MON_COUNT][OP_COUNT][NTYPES];
-static GrB_Semiring made_semirings[MON_COUNT][OP_COUNT][NTYPES];
+static GrB_Monoid monoids[MON_ALL][NTYPES];
+static GrB_Semiring builtin_semirings[MON_ALL][OP_COUNT][NTYPES];
+static GrB_Semiring made_semirings[MON_ALL][OP_COUNT][NTYPES];
 static GrB_UnaryOp tame_ops[NKINDS];
 static GrB_BinaryOp user_ops[NKINDS], user_add;
 static GrB_Monoid user_monoid;
-static GrB_Semiring user_semirings[NKINDS], positional[4];
+static GrB_Semiring user_semirings[NKINDS], positional[ALL_POSITIONAL];
 static GrB_UnaryOp nested;
 static GrB_IndexUnaryOp user_index, user_index_of_user, user_select;
 static GrB_Descriptor descriptors[32], methods[16];
@@ -118,6 +118,18 @@ static void fill_binary(void)
     SET(binary[OP_ISGT], EVERY(GxB_ISGT_, ));
     SET(binary[OP_RMINUS], EVERY(GxB_RMINUS_, ));
     SET(binary[OP_ANY], EVERY(GxB_ANY_, ));
+    SET(binary[OP_DIV], EVERY(GrB_DIV_, ));
+    SET(binary[OP_RDIV], EVERY(GxB_RDIV_, ));
+    SET(binary[OP_ISNE], EVERY(GxB_ISNE_, ));
+    SET(binary[OP_ISLT], EVERY(GxB_ISLT_, ));
+    SET(binary[OP_ISGE], EVERY(GxB_ISGE_, ));
+    SET(binary[OP_ISLE], EVERY(GxB_ISLE_, ));
+    SET(binary[OP_EQ], EVERY(GrB_EQ_, ));
+    SET(binary[OP_NE], EVERY(GrB_NE_, ));
+    SET(binary[OP_GT], EVERY(GrB_GT_, ));
+    SET(binary[OP_LT], EVERY(GrB_LT_, ));
+    SET(binary[OP_GE], EVERY(GrB_GE_, ));
+    SET(binary[OP_LE], EVERY(GrB_LE_, ));
 }
 
 static void fill_monoids(void)
@@ -130,6 +142,7 @@ static void fill_monoids(void)
     monoids[MON_LOR][T_BOOL] = GrB_LOR_MONOID_BOOL;
     monoids[MON_LAND][T_BOOL] = GrB_LAND_MONOID_BOOL;
     monoids[MON_LXOR][T_BOOL] = GrB_LXOR_MONOID_BOOL;
+    monoids[MON_EQ][T_BOOL] = GrB_LXNOR_MONOID_BOOL;
 }
 
 #define SEMI(M, O, A, B) SET(builtin_semirings[M][O] + 1, NUMERIC(GxB_##A##_##B##_, ))
@@ -179,6 +192,10 @@ static void fill_user(void)
     GrB_Semiring_new(&positional[1], GrB_MAX_MONOID_INT64, GxB_FIRSTJ_INT64);
     GrB_Semiring_new(&positional[2], GrB_PLUS_MONOID_INT64, GxB_FIRSTI1_INT64);
     GrB_Semiring_new(&positional[3], GrB_MIN_MONOID_INT64, GxB_SECONDJ_INT64);
+    GrB_Semiring_new(&positional[4], GrB_MIN_MONOID_INT32, GxB_SECONDI1_INT32);
+    GrB_Semiring_new(&positional[5], GrB_MAX_MONOID_INT32, GxB_FIRSTJ1_INT32);
+    GrB_Semiring_new(&positional[6], GrB_PLUS_MONOID_INT32, GxB_FIRSTI_INT32);
+    GrB_Semiring_new(&positional[7], GrB_MAX_MONOID_INT32, GxB_SECONDJ1_INT32);
 }
 
 static GrB_Descriptor new_descriptor(bool replace, bool comp, bool structural, bool t0, bool t1)
@@ -214,7 +231,7 @@ void operators_init(void)
 
 void operators_free(void)
 {
-    for (int m = 0; m < MON_COUNT; m++)
+    for (int m = 0; m < MON_ALL; m++)
         for (int o = 0; o < OP_COUNT; o++)
             for (int t = 0; t < NTYPES; t++) GrB_Semiring_free(&made_semirings[m][o][t]);
     for (int t = 0; t < NKINDS; t++) {
@@ -222,7 +239,7 @@ void operators_free(void)
         GrB_BinaryOp_free(&user_ops[t]);
         GrB_UnaryOp_free(&tame_ops[t]);
     }
-    for (int i = 0; i < 4; i++) GrB_Semiring_free(&positional[i]);
+    for (int i = 0; i < ALL_POSITIONAL; i++) GrB_Semiring_free(&positional[i]);
     for (int i = 0; i < 32; i++) GrB_Descriptor_free(&descriptors[i]);
     for (int i = 0; i < 16; i++) GrB_Descriptor_free(&methods[i]);
     GrB_UnaryOp_free(&nested);
@@ -259,7 +276,7 @@ GrB_UnaryOp nested_op(void)
 GrB_UnaryOp plain_unary(int which, int type)
 {
     GrB_UnaryOp identity[] = {EVERY(GrB_IDENTITY_, )}, ainv[] = {EVERY(GrB_AINV_, )}, absolute[] = {EVERY(GrB_ABS_, )};
-    GrB_UnaryOp one[] = {EVERY(GxB_ONE_, )}, lnot[] = {EVERY(GxB_LNOT_, )};
+    GrB_UnaryOp one[] = {EVERY(GxB_ONE_, )}, lnot[] = {EVERY(GxB_LNOT_, )}, minv[] = {EVERY(GrB_MINV_, )};
     if (type == T_USER) return tame_ops[T_USER];
     switch (which) {
         case 0: return identity[type];
@@ -267,6 +284,7 @@ GrB_UnaryOp plain_unary(int which, int type)
         case 2: return absolute[type];
         case 3: return one[type];
         case 4: return lnot[type];
+        case 6: return minv[type];
         default: return tame_ops[type];
     }
 }
@@ -305,9 +323,10 @@ GrB_Monoid monoid(int mon, int type)
 GrB_Semiring semiring(int mon, int op, int type, bool builtin)
 {
     GrB_Semiring *made = &made_semirings[mon][op][type];
-    if (!monoids[mon][type]) return NULL;
+    const GrB_Monoid sums = monoids[mon][op >= OP_EQ ? T_BOOL : type];
+    if (!sums) return NULL;
     if (builtin && builtin_semirings[mon][op][type]) return builtin_semirings[mon][op][type];
-    if (!*made) GrB_Semiring_new(made, monoids[mon][type], binary[op][type]);
+    if (!*made) GrB_Semiring_new(made, sums, binary[op][type]);
     return *made;
 }
 

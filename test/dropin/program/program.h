@@ -87,8 +87,9 @@ GrB_Info mat_import_copy(int type, GrB_Matrix *A, GrB_Index nrows, GrB_Index nco
 
 /* ---- operators (operators.c) ---- */
 enum { OP_TIMES, OP_FIRST, OP_SECOND, OP_PAIR, OP_PLUS, OP_LAND, OP_MINUS, OP_MIN, OP_MAX, OP_LOR, OP_LXOR, OP_ISEQ,
-       OP_ISGT, OP_RMINUS, OP_ANY, OP_COUNT };
-enum { MON_PLUS, MON_MIN, MON_MAX, MON_ANY, MON_LOR, MON_TIMES, MON_LAND, MON_LXOR, MON_COUNT };
+       OP_ISGT, OP_RMINUS, OP_ANY,
+       OP_DIV, OP_RDIV, OP_ISNE, OP_ISLT, OP_ISGE, OP_ISLE, OP_EQ, OP_NE, OP_GT, OP_LT, OP_GE, OP_LE, OP_COUNT }; /* behind ANY: of few programs */
+enum { MON_PLUS, MON_MIN, MON_MAX, MON_ANY, MON_LOR, MON_TIMES, MON_LAND, MON_LXOR, MON_COUNT, MON_EQ = MON_COUNT, MON_ALL };
 
 void operators_init(void);
 void operators_free(void);
@@ -102,10 +103,11 @@ enum { INDEX_OP_OF_USER = 16, INDEX_OPS };
 GrB_IndexUnaryOp index_op(int which, int type, int *of); /* of: the type of the scalar beside A */
 GrB_IndexUnaryOp user_select_op(void);                   /* of FP64, by a place and an INT64 */
 GrB_Monoid monoid(int mon, int type); /* NULL: does not exist */
-/* Built-in name if there is one and `builtin`, otherwise made from its operators.  Cached.  NULL: does not exist. */
+/* Monoid and operator of this type, or a monoid of BOOL and a comparison.  Built-in name if there is one and `builtin`, otherwise made from its operators.  Cached.  NULL: does not exist. */
 GrB_Semiring semiring(int mon, int op, int type, bool builtin);
 GrB_Semiring user_semiring(int type);      /* FP64, INT32, USER */
-GrB_Semiring positional_semiring(int which); /* INT64 */
+enum { POSITIONAL = 4, ALL_POSITIONAL = 8 };
+GrB_Semiring positional_semiring(int which); /* INT64; from POSITIONAL on INT32 */
 GrB_Descriptor descriptor(bool replace, bool comp, bool structural, bool t0, bool t1);
 GrB_Descriptor method_descriptor(int method, bool t0, bool t1); /* GxB_AxB_METHOD set: 0 … 3 */
 bound op_bound(int op, bound x, bound y);
