@@ -182,8 +182,7 @@ tsr_dots tsr_dots_of(const tsr_push *p)
         return TSR_DOTS_BITMAP;
     if (entries <= of_u + rows)
         return TSR_DOTS_LISTS;
-    const bool diagonal = !p->mask && p->a.nvals == p->a.nvec && p->a.nvec == p->a.vlen;
-    return !diagonal && of_u / length < 0.125 && of_u > 1200 ? TSR_DOTS_BITMAP : TSR_DOTS_TRANSPOSED;
+    return of_u / length < 0.125 && of_u > 1200 ? TSR_DOTS_BITMAP : TSR_DOTS_TRANSPOSED;
 }
 
 /* That of new vectors; false: unknown. */
