@@ -112,7 +112,8 @@ void case_keep_settings(const case_output *o)
 
 void case_written(const case_output *o, int level)
 {
-    o->C->sparse = o->C->empties = o->C->iso = false;
+    o->C->sparse = o->C->iso = false;
+    o->C->empties &= o->accum || o->M; /* C may be as it was */
     o->C->written = true;
     o->C->level = case_highest(case_level_of(o->accum_op, o->C->level, 0), level);
 }
