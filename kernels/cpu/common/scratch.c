@@ -17,6 +17,12 @@
 #define POPULATING_CALL 6
 #define POPULATED_PLACES (INT64_C(1) << 21)
 
+/* Lists begin with room for a whole vector of up to so many places: pages that nobody writes to cost nothing, those that move have to be forgotten by
+ * all processors. */
+#define WHOLE_LISTS (INT64_C(1) << 18)
+
+enum { LISTS = 4 };
+
 static _Thread_local tsr_scratch *mine;
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -55,29 +61,70 @@ static void unmap_zeros(tsr_scratch *s)
     s->zero_bytes = 0;
 }
 
-/* Pages move with what they hold: of a list that grows none is copied, and none made that nobody has written to. */
-static bool resize(void *list, int64_t from, int64_t to)
+/* A list is whole pages. */
+static size_t bytes_of(int64_t entries)
 {
-    void **at = list;
-    if (to == 0 && from > 0)
-        munmap(*at, (size_t)from * 8);
-    void *moved = to == 0 ? NULL : from == 0 ? map(to * 8) : mremap(*at, (size_t)from * 8, (size_t)to * 8, MREMAP_MAYMOVE);
-    if (to > 0 && (!moved || moved == MAP_FAILED))
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return ((size_t)entries * 8 + page - 1) / page * page;
+}
+
+static void get_lists(void *lists[LISTS], const tsr_scratch *s)
+{
+    void *of_s[LISTS] = {s->i, s->from, s->at, s->x};
+    memcpy(lists, of_s, sizeof of_s);
+}
+
+static void set_lists(tsr_scratch *s, void *const lists[LISTS], int64_t entries)
+{
+    s->i = lists[0];
+    s->from = lists[1];
+    s->at = lists[2];
+    s->x = lists[3];
+    s->entries = entries;
+}
+
+/* One mapping for all, until they grow. */
+static bool map_lists(tsr_scratch *s, int64_t entries)
+{
+    void *lists[LISTS];
+    char *at = map((int64_t)bytes_of(entries) * LISTS);
+    for (int l = 0; at && l < LISTS; l++)
+        lists[l] = at + (size_t)l * bytes_of(entries);
+    if (at)
+        set_lists(s, lists, entries);
+    return at;
+}
+
+static void unmap_lists(tsr_scratch *s)
+{
+    void *lists[LISTS];
+    get_lists(lists, s);
+    for (int l = 0; s->entries > 0 && l < LISTS; l++)
+        munmap(lists[l], bytes_of(s->entries));
+    s->entries = 0;
+}
+
+/* Pages move with what they hold: of a list that grows none is copied, and none made that nobody has written to. */
+static bool resize(void **list, int64_t from, int64_t to)
+{
+    void *moved = mremap(*list, bytes_of(from), bytes_of(to), MREMAP_MAYMOVE);
+    if (moved == MAP_FAILED)
         return false;
-    *at = moved;
+    *list = moved;
     return true;
 }
 
-static bool resize_lists(tsr_scratch *s, int64_t from, int64_t to)
+static bool resize_lists(tsr_scratch *s, int64_t to)
 {
-    void *lists[] = {&s->i, &s->from, &s->at, &s->x};
-    const int count = sizeof lists / sizeof *lists;
+    void *lists[LISTS];
     int done = 0;
-    while (done < count && resize(lists[done], from, to))
+    get_lists(lists, s);
+    while (done < LISTS && resize(&lists[done], s->entries, to))
         done++;
-    for (int l = 0; done < count && l < done; l++)
-        (void)resize(lists[l], to, from); /* no larger than it was: that cannot fail */
-    return done == count;
+    for (int l = 0; done < LISTS && l < done; l++)
+        (void)resize(&lists[l], to, s->entries); /* no larger than it was: that cannot fail */
+    set_lists(s, lists, done == LISTS ? to : s->entries);
+    return done == LISTS;
 }
 
 static void release(void *scratch)
@@ -88,7 +135,7 @@ static void release(void *scratch)
     unmap_places(s);
     unmap_block(s);
     unmap_zeros(s);
-    resize_lists(s, s->entries, 0);
+    unmap_lists(s);
     free(s);
 }
 
@@ -143,11 +190,10 @@ bool tsr_scratch_grow(tsr_scratch *s, int64_t entries)
 {
     if (entries <= s->entries)
         return true;
-    const int64_t wanted = entries + entries / 2 + 64;
-    const bool grown = resize_lists(s, s->entries, wanted);
-    if (grown)
-        s->entries = wanted;
-    return grown;
+    const int64_t wanted = entries + entries / 2 + 64, whole = s->places < WHOLE_LISTS ? s->places : WHOLE_LISTS;
+    if (s->entries > 0)
+        return resize_lists(s, wanted);
+    return (whole > wanted && map_lists(s, whole)) || map_lists(s, wanted);
 }
 
 tsr_scratch *tsr_scratch_get(int64_t places, int64_t entries)

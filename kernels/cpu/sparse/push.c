@@ -32,8 +32,12 @@ static void begin(tsr_lane *w)
         tsr_mark_true(w->s, w->p->mask, w->r, !tsr_mask_has_values(w->p), w->was); /* open ones of a plain mask, closed ones else */
 }
 
-/* Any product will do: only where the first one of each place comes from is listed.  `lists`: 0 nothing, 1 entry of U, 2 of A as well. */
-static inline __attribute__((always_inline)) int64_t find_first_in(const tsr_lane *w, const int lists, const bool narrow)
+/* What is listed of the first product of a place: nothing else, the entry of U, that of A as well; the index of U's entry as the product, of 32
+ * or 64 bits. */
+typedef enum first_list { LIST_PLACES, LIST_U, LIST_BOTH, LIST_MIDDLE_32, LIST_MIDDLE_64 } first_list;
+
+/* Any product will do. */
+static inline __attribute__((always_inline)) int64_t find_first_in(const tsr_lane *w, const first_list lists, const bool narrow)
 {
     const tsr_push *p = w->p;
     const int64_t *restrict k = p->u.i, end = p->u.p[w->r + 1], all = w->gate.all;
@@ -42,32 +46,40 @@ static inline __attribute__((always_inline)) int64_t find_first_in(const tsr_lan
     uint8_t *restrict marks = w->s->marks;
     const bool differs = !w->listed, closed = w->gate.closed;
     int64_t *restrict i = w->s->i + w->first, *restrict from = w->s->from + w->first, *restrict at = w->s->at + w->first, count = 0;
+    int32_t *restrict x32 = (int32_t *)w->s->x + w->first;
+    int64_t *restrict x64 = (int64_t *)w->s->x + w->first;
     for (int64_t t = p->u.p[w->r]; t < end; t++) {
         tsr_ask_ahead(p, k, t, end);
-        const int64_t stop = tsr_push_at(starts, k[t] + 1, narrow);
+        const int64_t stop = tsr_push_at(starts, k[t] + 1, narrow), position = k[t] + p->semiring.offset;
         for (int64_t e = tsr_push_at(starts, k[t], narrow); e < stop; e++) {
             const int64_t j = tsr_push_at(indices, e, narrow);
             const bool fresh = ((marks[j] == was) != differs) & ((open[j & all] != 0) != closed);
             marks[j] = found;
             i[count] = j;
-            if (lists > 0)
+            if (lists == LIST_U || lists == LIST_BOTH)
                 from[count] = t;
-            if (lists > 1)
+            if (lists == LIST_BOTH)
                 at[count] = e;
+            if (lists == LIST_MIDDLE_32)
+                x32[count] = (int32_t)position;
+            if (lists == LIST_MIDDLE_64)
+                x64[count] = position;
             count += fresh;
         }
     }
     return count;
 }
 
-static inline __attribute__((always_inline)) int64_t find_first(const tsr_lane *w, const int lists)
+static inline __attribute__((always_inline)) int64_t find_first(const tsr_lane *w, const first_list lists)
 {
     return tsr_push_is_narrow(w->p) ? find_first_in(w, lists, true) : find_first_in(w, lists, false);
 }
 
-static int64_t find_places(const tsr_lane *w) { return find_first(w, 0); }
-static int64_t find_from(const tsr_lane *w) { return find_first(w, 1); }
-static int64_t find_both(const tsr_lane *w) { return find_first(w, 2); }
+static int64_t find_places(const tsr_lane *w) { return find_first(w, LIST_PLACES); }
+static int64_t find_from(const tsr_lane *w) { return find_first(w, LIST_U); }
+static int64_t find_both(const tsr_lane *w) { return find_first(w, LIST_BOTH); }
+static int64_t find_middle_32(const tsr_lane *w) { return find_first(w, LIST_MIDDLE_32); }
+static int64_t find_middle_64(const tsr_lane *w) { return find_first(w, LIST_MIDDLE_64); }
 
 /* ---- the entries of the result ---- */
 
@@ -93,11 +105,19 @@ static void *values_at(const tsr_lane *w)
     return (char *)w->s->x + (size_t)w->first * tsr_type_size(w->p->semiring.result);
 }
 
+/* Products are indices of U's entries. */
+static int64_t push_middle(const tsr_lane *w)
+{
+    return w->p->semiring.result == TSR_INT32 ? find_middle_32(w) : find_middle_64(w);
+}
+
 static int64_t push_any(const tsr_lane *w, bool *ascending)
 {
     const tsr_push_semiring *s = &w->p->semiring;
     const bool values = !w->p->pattern && s->factor == TSR_FACTOR_VALUES, middle = !w->p->pattern && s->factor == TSR_FACTOR_MIDDLE;
     const bool both = values && tsr_push_reads_a(s), later = w->gate.later;
+    if (middle && !later)
+        return push_middle(w);
     int64_t count = both ? find_both(w) : values || middle ? find_from(w) : find_places(w);
     if (later)
         count = filter(w, count);
