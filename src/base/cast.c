@@ -100,8 +100,12 @@ void tsr_cast_values(void *dst, tsr_type to, const void *src, tsr_type from, int
     if (n <= 0)
         return;
     int nparts = tsr_parts(n, 1 << 16, nthreads);
+    if (nparts < 2) { /* the OpenMP runtime is not asked: often it is one value, and the first one of a process */
+        cast_range(dst, to, src, from, n);
+        return;
+    }
     size_t to_size = tsr_type_size(to), from_size = tsr_type_size(from);
-#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1) if (nparts > 1)
+#pragma omp parallel for num_threads(tsr_team(nparts)) schedule(static, 1)
     for (int part = 0; part < nparts; part++) {
         int64_t begin = tsr_part_begin(n, part, nparts), end = tsr_part_begin(n, part + 1, nparts);
         cast_range((char *)dst + (size_t)begin * to_size, to, (const char *)src + (size_t)begin * from_size, from,
