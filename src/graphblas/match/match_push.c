@@ -25,7 +25,7 @@ static bool take_apart(unsigned *fact, GrB_Semiring semiring)
     if (tsr_real.GxB_Semiring_add(&monoid, semiring) != GrB_SUCCESS ||
         tsr_real.GxB_Semiring_multiply(&mul, semiring) != GrB_SUCCESS ||
         tsr_real.GxB_Monoid_operator(&add, monoid) != GrB_SUCCESS || tsr_real.GxB_BinaryOp_xtype(&type, mul) != GrB_SUCCESS ||
-        !tsr_match_operator(&m, mul, type) || !tsr_match_reduce(&sum, &of_sum, add))
+        !tsr_match_operator(&m, TSR_BINARY, mul, type) || !tsr_match_reduce(&sum, &of_sum, add))
         return false;
     const bool position = is_position(m.code);
     if (!position && (m.code >= TSR_EWISE_COUNT || tsr_ewise_is_unary((tsr_ewise_op)m.code)))

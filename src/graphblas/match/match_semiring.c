@@ -37,7 +37,7 @@ static bool take_apart(tsr_semiring *out, GrB_Semiring semiring)
         tsr_real.GxB_Monoid_operator(&add, monoid) != GrB_SUCCESS || tsr_real.GxB_BinaryOp_xtype(&type, mul) != GrB_SUCCESS)
         return false;
     tsr_operator a, m;
-    if (!tsr_match_operator(&a, add, type) || !tsr_match_operator(&m, mul, type))
+    if (!tsr_match_operator(&a, TSR_BINARY, add, type) || !tsr_match_operator(&m, TSR_BINARY, mul, type))
         return false;
     out->type = a.type;
     return as_add(&out->add, a) && as_mul(&out->mul, m);
@@ -62,14 +62,14 @@ bool tsr_match_semiring(tsr_semiring *out, GrB_Semiring semiring)
 bool tsr_match_plus(GrB_BinaryOp op, tsr_type type)
 {
     tsr_operator known;
-    return tsr_match_operator(&known, op, tsr_type_handle(type)) && known.code == TSR_EWISE_PLUS;
+    return tsr_match_operator(&known, TSR_BINARY, op, tsr_type_handle(type)) && known.code == TSR_EWISE_PLUS;
 }
 
 bool tsr_match_monoid(GrB_BinaryOp op, tsr_semiring semiring)
 {
     tsr_operator known;
     tsr_add add;
-    return tsr_match_operator(&known, op, tsr_type_handle(semiring.type)) && as_add(&add, known) && add == semiring.add;
+    return tsr_match_operator(&known, TSR_BINARY, op, tsr_type_handle(semiring.type)) && as_add(&add, known) && add == semiring.add;
 }
 
 bool tsr_match_accum(GrB_BinaryOp accum)
@@ -79,7 +79,7 @@ bool tsr_match_accum(GrB_BinaryOp accum)
     tsr_type unused;
     if (tsr_real.GxB_BinaryOp_xtype(&x, accum) != GrB_SUCCESS)
         return false;
-    if (tsr_match_operator(&known, accum, x))
+    if (tsr_match_operator(&known, TSR_BINARY, accum, x))
         return known.code < TSR_OPERATOR_FIRSTI || known.code > TSR_OPERATOR_SECONDJ1;
     return tsr_match_type(&unused, x) && tsr_real.GxB_BinaryOp_ztype(&z, accum) == GrB_SUCCESS && tsr_match_type(&unused, z) &&
            tsr_real.GxB_BinaryOp_ytype(&y, accum) == GrB_SUCCESS && tsr_match_type(&unused, y);

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/match/match.h"
 
-static bool match_step(tsr_ewise_op *op, tsr_type *type, const void *handle, GrB_Type first)
+static bool match_step(tsr_ewise_op *op, tsr_type *type, tsr_operator_kind kind, const void *handle, GrB_Type first)
 {
     tsr_operator found;
-    if (!tsr_match_operator(&found, handle, first) || found.code >= TSR_EWISE_COUNT)
+    if (!tsr_match_operator(&found, kind, handle, first) || found.code >= TSR_EWISE_COUNT)
         return false;
     *op = (tsr_ewise_op)found.code;
     *type = found.type;
@@ -15,20 +15,20 @@ static bool match_step(tsr_ewise_op *op, tsr_type *type, const void *handle, GrB
 bool tsr_match_unary(tsr_ewise_op *op, tsr_type *type, GrB_UnaryOp handle)
 {
     GrB_Type x;
-    return tsr_real.GxB_UnaryOp_xtype(&x, handle) == GrB_SUCCESS && match_step(op, type, handle, x);
+    return tsr_real.GxB_UnaryOp_xtype(&x, handle) == GrB_SUCCESS && match_step(op, type, TSR_UNARY, handle, x);
 }
 
 bool tsr_match_binary(tsr_ewise_op *op, tsr_type *type, GrB_BinaryOp handle)
 {
     GrB_Type x;
-    return tsr_real.GxB_BinaryOp_xtype(&x, handle) == GrB_SUCCESS && match_step(op, type, handle, x);
+    return tsr_real.GxB_BinaryOp_xtype(&x, handle) == GrB_SUCCESS && match_step(op, type, TSR_BINARY, handle, x);
 }
 
 bool tsr_match_power(tsr_type *type, GrB_BinaryOp handle)
 {
     GrB_Type x;
     tsr_operator op;
-    if (tsr_real.GxB_BinaryOp_xtype(&x, handle) != GrB_SUCCESS || !tsr_match_operator(&op, handle, x) || op.code != TSR_OPERATOR_POW)
+    if (tsr_real.GxB_BinaryOp_xtype(&x, handle) != GrB_SUCCESS || !tsr_match_operator(&op, TSR_BINARY, handle, x) || op.code != TSR_OPERATOR_POW)
         return false;
     *type = op.type;
     return *type == TSR_FP32 || *type == TSR_FP64;
@@ -43,7 +43,7 @@ static bool type_of_y(GrB_Type *y, GrB_IndexUnaryOp handle)
 bool tsr_match_select(tsr_ewise_op *op, tsr_type *type, GrB_IndexUnaryOp handle)
 {
     GrB_Type y;
-    return type_of_y(&y, handle) && match_step(op, type, handle, y);
+    return type_of_y(&y, handle) && match_step(op, type, TSR_INDEX_UNARY, handle, y);
 }
 
 GrB_IndexUnaryOp tsr_match_old_select(GxB_SelectOp op)
@@ -75,7 +75,7 @@ bool tsr_match_place(tsr_place_rule *rule, tsr_type *type, GrB_IndexUnaryOp hand
         [TSR_OPERATOR_COLGT] = {.by_column = 1, .by_y = -1, .select = true, .keep = TSR_EWISE_GT}};
     tsr_operator found;
     GrB_Type y;
-    if (!handle || !type_of_y(&y, handle) || !tsr_match_operator(&found, handle, y) || found.code < TSR_OPERATOR_ROWINDEX)
+    if (!handle || !type_of_y(&y, handle) || !tsr_match_operator(&found, TSR_INDEX_UNARY, handle, y) || found.code < TSR_OPERATOR_ROWINDEX)
         return false;
     *rule = rules[found.code];
     *type = found.type;
@@ -86,7 +86,7 @@ bool tsr_match_reduce(tsr_reduce_op *op, tsr_type *type, GrB_BinaryOp handle)
 {
     tsr_operator found;
     GrB_Type x;
-    if (!handle || tsr_real.GxB_BinaryOp_xtype(&x, handle) != GrB_SUCCESS || !tsr_match_operator(&found, handle, x))
+    if (!handle || tsr_real.GxB_BinaryOp_xtype(&x, handle) != GrB_SUCCESS || !tsr_match_operator(&found, TSR_BINARY, handle, x))
         return false;
     *type = found.type;
     switch (found.code) {

@@ -46,77 +46,79 @@ void tsr_memo_forget(const void *handle)
 static const char *const suffix[TSR_TYPE_COUNT] = {"BOOL",  "INT8",   "INT16",  "INT32", "INT64", "UINT8",
                                                    "UINT16", "UINT32", "UINT64", "FP32",  "FP64"};
 
-/* What products have most comes first: names are asked for one after the other until a handle is found. */
+/* Names are asked for one after the other until a handle is found, some .3 us each the first time: those of one kind only, and what programs have
+ * most comes first. */
 static const struct {
     const char *name; /* after "_" follows a type */
     int code;
+    tsr_operator_kind kind;
 } operators[] = {
-    {"GrB_PLUS_", TSR_EWISE_PLUS},
-    {"GrB_TIMES_", TSR_EWISE_TIMES},
-    {"GrB_SECOND_", TSR_EWISE_SECOND},
-    {"GrB_FIRST_", TSR_EWISE_FIRST},
-    {"GxB_PAIR_", TSR_EWISE_PAIR},
-    {"GrB_ONEB_", TSR_EWISE_PAIR},
-    {"GxB_ANY_", TSR_OPERATOR_ANY},
-    {"GrB_MIN_", TSR_EWISE_MIN},
-    {"GrB_MAX_", TSR_EWISE_MAX},
-    {"GxB_LOR_", TSR_EWISE_LOR},
-    {"GxB_LAND_", TSR_EWISE_LAND},
-    {"GxB_LXOR_", TSR_EWISE_LXOR},
-    {"GrB_MINUS_", TSR_EWISE_MINUS},
-    {"GxB_RMINUS_", TSR_EWISE_RMINUS},
-    {"GrB_DIV_", TSR_EWISE_DIV},
-    {"GxB_RDIV_", TSR_EWISE_RDIV},
-    {"GxB_ISEQ_", TSR_EWISE_ISEQ},
-    {"GxB_ISNE_", TSR_EWISE_ISNE},
-    {"GxB_ISGT_", TSR_EWISE_ISGT},
-    {"GxB_ISLT_", TSR_EWISE_ISLT},
-    {"GxB_ISGE_", TSR_EWISE_ISGE},
-    {"GxB_ISLE_", TSR_EWISE_ISLE},
-    {"GrB_EQ_", TSR_EWISE_EQ},
-    {"GrB_NE_", TSR_EWISE_NE},
-    {"GrB_GT_", TSR_EWISE_GT},
-    {"GrB_LT_", TSR_EWISE_LT},
-    {"GrB_GE_", TSR_EWISE_GE},
-    {"GrB_LE_", TSR_EWISE_LE},
-    {"GrB_IDENTITY_", TSR_EWISE_IDENTITY},
-    {"GrB_AINV_", TSR_EWISE_AINV},
-    {"GrB_MINV_", TSR_EWISE_MINV},
-    {"GrB_ABS_", TSR_EWISE_ABS},
-    {"GxB_LNOT_", TSR_EWISE_LNOT},
-    {"GxB_ONE_", TSR_EWISE_ONE},
-    {"GxB_SQRT_", TSR_EWISE_SQRT},
-    {"GrB_VALUEEQ_", TSR_EWISE_EQ},
-    {"GrB_VALUENE_", TSR_EWISE_NE},
-    {"GrB_VALUEGT_", TSR_EWISE_GT},
-    {"GrB_VALUELT_", TSR_EWISE_LT},
-    {"GrB_VALUEGE_", TSR_EWISE_GE},
-    {"GrB_VALUELE_", TSR_EWISE_LE},
-    {"GxB_FIRSTI_", TSR_OPERATOR_FIRSTI},
-    {"GxB_FIRSTI1_", TSR_OPERATOR_FIRSTI1},
-    {"GxB_FIRSTJ_", TSR_OPERATOR_FIRSTJ},
-    {"GxB_FIRSTJ1_", TSR_OPERATOR_FIRSTJ1},
-    {"GxB_SECONDI_", TSR_OPERATOR_SECONDI},
-    {"GxB_SECONDI1_", TSR_OPERATOR_SECONDI1},
-    {"GxB_SECONDJ_", TSR_OPERATOR_SECONDJ},
-    {"GxB_SECONDJ1_", TSR_OPERATOR_SECONDJ1},
-    {"GxB_POW_", TSR_OPERATOR_POW},
-    {"GrB_TRIL", TSR_OPERATOR_TRIL},
-    {"GrB_TRIU", TSR_OPERATOR_TRIU},
-    {"GrB_DIAG", TSR_OPERATOR_DIAG},
-    {"GrB_OFFDIAG", TSR_OPERATOR_OFFDIAG},
-    {"GrB_ROWLE", TSR_OPERATOR_ROWLE},
-    {"GrB_ROWGT", TSR_OPERATOR_ROWGT},
-    {"GrB_COLLE", TSR_OPERATOR_COLLE},
-    {"GrB_COLGT", TSR_OPERATOR_COLGT},
-    {"GrB_ROWINDEX_", TSR_OPERATOR_ROWINDEX},
-    {"GrB_COLINDEX_", TSR_OPERATOR_COLINDEX},
-    {"GrB_DIAGINDEX_", TSR_OPERATOR_DIAGINDEX},
-    {"GrB_LNOT", TSR_EWISE_LNOT}, /* from here on only BOOL */
-    {"GrB_LOR", TSR_EWISE_LOR},
-    {"GrB_LAND", TSR_EWISE_LAND},
-    {"GrB_LXOR", TSR_EWISE_LXOR},
-    {"GrB_LXNOR", TSR_EWISE_EQ},
+    {"GrB_PLUS_", TSR_EWISE_PLUS, TSR_BINARY},
+    {"GrB_TIMES_", TSR_EWISE_TIMES, TSR_BINARY},
+    {"GrB_SECOND_", TSR_EWISE_SECOND, TSR_BINARY},
+    {"GrB_FIRST_", TSR_EWISE_FIRST, TSR_BINARY},
+    {"GxB_PAIR_", TSR_EWISE_PAIR, TSR_BINARY},
+    {"GrB_ONEB_", TSR_EWISE_PAIR, TSR_BINARY},
+    {"GxB_ANY_", TSR_OPERATOR_ANY, TSR_BINARY},
+    {"GrB_MIN_", TSR_EWISE_MIN, TSR_BINARY},
+    {"GrB_MAX_", TSR_EWISE_MAX, TSR_BINARY},
+    {"GxB_LOR_", TSR_EWISE_LOR, TSR_BINARY},
+    {"GxB_LAND_", TSR_EWISE_LAND, TSR_BINARY},
+    {"GxB_LXOR_", TSR_EWISE_LXOR, TSR_BINARY},
+    {"GrB_MINUS_", TSR_EWISE_MINUS, TSR_BINARY},
+    {"GxB_RMINUS_", TSR_EWISE_RMINUS, TSR_BINARY},
+    {"GrB_DIV_", TSR_EWISE_DIV, TSR_BINARY},
+    {"GxB_RDIV_", TSR_EWISE_RDIV, TSR_BINARY},
+    {"GxB_ISEQ_", TSR_EWISE_ISEQ, TSR_BINARY},
+    {"GxB_ISNE_", TSR_EWISE_ISNE, TSR_BINARY},
+    {"GxB_ISGT_", TSR_EWISE_ISGT, TSR_BINARY},
+    {"GxB_ISLT_", TSR_EWISE_ISLT, TSR_BINARY},
+    {"GxB_ISGE_", TSR_EWISE_ISGE, TSR_BINARY},
+    {"GxB_ISLE_", TSR_EWISE_ISLE, TSR_BINARY},
+    {"GrB_EQ_", TSR_EWISE_EQ, TSR_BINARY},
+    {"GrB_NE_", TSR_EWISE_NE, TSR_BINARY},
+    {"GrB_GT_", TSR_EWISE_GT, TSR_BINARY},
+    {"GrB_LT_", TSR_EWISE_LT, TSR_BINARY},
+    {"GrB_GE_", TSR_EWISE_GE, TSR_BINARY},
+    {"GrB_LE_", TSR_EWISE_LE, TSR_BINARY},
+    {"GxB_FIRSTI_", TSR_OPERATOR_FIRSTI, TSR_BINARY},
+    {"GxB_FIRSTI1_", TSR_OPERATOR_FIRSTI1, TSR_BINARY},
+    {"GxB_FIRSTJ_", TSR_OPERATOR_FIRSTJ, TSR_BINARY},
+    {"GxB_FIRSTJ1_", TSR_OPERATOR_FIRSTJ1, TSR_BINARY},
+    {"GxB_SECONDI_", TSR_OPERATOR_SECONDI, TSR_BINARY},
+    {"GxB_SECONDI1_", TSR_OPERATOR_SECONDI1, TSR_BINARY},
+    {"GxB_SECONDJ_", TSR_OPERATOR_SECONDJ, TSR_BINARY},
+    {"GxB_SECONDJ1_", TSR_OPERATOR_SECONDJ1, TSR_BINARY},
+    {"GxB_POW_", TSR_OPERATOR_POW, TSR_BINARY},
+    {"GrB_IDENTITY_", TSR_EWISE_IDENTITY, TSR_UNARY},
+    {"GrB_AINV_", TSR_EWISE_AINV, TSR_UNARY},
+    {"GrB_MINV_", TSR_EWISE_MINV, TSR_UNARY},
+    {"GrB_ABS_", TSR_EWISE_ABS, TSR_UNARY},
+    {"GxB_LNOT_", TSR_EWISE_LNOT, TSR_UNARY},
+    {"GxB_ONE_", TSR_EWISE_ONE, TSR_UNARY},
+    {"GxB_SQRT_", TSR_EWISE_SQRT, TSR_UNARY},
+    {"GrB_VALUEEQ_", TSR_EWISE_EQ, TSR_INDEX_UNARY},
+    {"GrB_VALUENE_", TSR_EWISE_NE, TSR_INDEX_UNARY},
+    {"GrB_VALUEGT_", TSR_EWISE_GT, TSR_INDEX_UNARY},
+    {"GrB_VALUELT_", TSR_EWISE_LT, TSR_INDEX_UNARY},
+    {"GrB_VALUEGE_", TSR_EWISE_GE, TSR_INDEX_UNARY},
+    {"GrB_VALUELE_", TSR_EWISE_LE, TSR_INDEX_UNARY},
+    {"GrB_TRIL", TSR_OPERATOR_TRIL, TSR_INDEX_UNARY},
+    {"GrB_TRIU", TSR_OPERATOR_TRIU, TSR_INDEX_UNARY},
+    {"GrB_DIAG", TSR_OPERATOR_DIAG, TSR_INDEX_UNARY},
+    {"GrB_OFFDIAG", TSR_OPERATOR_OFFDIAG, TSR_INDEX_UNARY},
+    {"GrB_ROWLE", TSR_OPERATOR_ROWLE, TSR_INDEX_UNARY},
+    {"GrB_ROWGT", TSR_OPERATOR_ROWGT, TSR_INDEX_UNARY},
+    {"GrB_COLLE", TSR_OPERATOR_COLLE, TSR_INDEX_UNARY},
+    {"GrB_COLGT", TSR_OPERATOR_COLGT, TSR_INDEX_UNARY},
+    {"GrB_ROWINDEX_", TSR_OPERATOR_ROWINDEX, TSR_INDEX_UNARY},
+    {"GrB_COLINDEX_", TSR_OPERATOR_COLINDEX, TSR_INDEX_UNARY},
+    {"GrB_DIAGINDEX_", TSR_OPERATOR_DIAGINDEX, TSR_INDEX_UNARY},
+    {"GrB_LNOT", TSR_EWISE_LNOT, TSR_UNARY}, /* from here on only BOOL */
+    {"GrB_LOR", TSR_EWISE_LOR, TSR_BINARY},
+    {"GrB_LAND", TSR_EWISE_LAND, TSR_BINARY},
+    {"GrB_LXOR", TSR_EWISE_LXOR, TSR_BINARY},
+    {"GrB_LXNOR", TSR_EWISE_EQ, TSR_BINARY},
 };
 enum { BOOL_ONLY = 5, OPERATORS = sizeof operators / sizeof *operators };
 
@@ -203,14 +205,14 @@ GrB_Type tsr_type_handle(tsr_type type)
     return handle == absent ? NULL : (GrB_Type)(uintptr_t)handle;
 }
 
-bool tsr_match_operator(tsr_operator *op, const void *handle, GrB_Type first)
+bool tsr_match_operator(tsr_operator *op, tsr_operator_kind kind, const void *handle, GrB_Type first)
 {
     tsr_type type;
     if (!handle || !tsr_match_type(&type, first))
         return false;
     const int count = type == TSR_BOOL ? OPERATORS : OPERATORS - BOOL_ONLY;
     for (int i = 0; i < count; i++)
-        if (handle_named(&operator_handles[type][i], operators[i].name, type) == handle) {
+        if (operators[i].kind == kind && handle_named(&operator_handles[type][i], operators[i].name, type) == handle) {
             *op = (tsr_operator){type == TSR_BOOL ? on_bool(operators[i].code) : operators[i].code, type};
             return true;
         }

@@ -38,6 +38,8 @@ enum {
     TSR_OPERATOR_OFFDIAG, TSR_OPERATOR_ROWLE, TSR_OPERATOR_ROWGT, TSR_OPERATOR_COLLE, TSR_OPERATOR_COLGT, TSR_OPERATOR_POW
 };
 
+typedef enum tsr_operator_kind { TSR_BINARY, TSR_UNARY, TSR_INDEX_UNARY } tsr_operator_kind;
+
 typedef struct tsr_operator {
     int code; /* tsr_ewise_op, or one of the above */
     tsr_type type;
@@ -45,6 +47,6 @@ typedef struct tsr_operator {
 
 /* On BOOL every operator is one of LOR, LAND, LXOR, FIRST, SECOND, PAIR, ANY and the comparisons (unary: IDENTITY, LNOT, ONE).
  * first: type of its first operand; of an IndexUnaryOp, of its value y.  False: not built in, or of no use here. */
-bool tsr_match_operator(tsr_operator *op, const void *handle, GrB_Type first);
+bool tsr_match_operator(tsr_operator *op, tsr_operator_kind kind, const void *handle, GrB_Type first);
 
 #endif
