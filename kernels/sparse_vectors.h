@@ -16,6 +16,7 @@
 typedef struct tsr_few_vector {
     const int64_t *i;
     const void *x;  /* NULL: a pattern */
+    bool by_place;  /* the value of i[t] is x[i[t]], not x[t] */
     int64_t count;
     bool sorted;    /* indices ascend */
     void *owned;    /* a block that tsr_few_release frees; NULL: kept by the thread */
@@ -75,6 +76,7 @@ typedef struct tsr_push {
     const tsr_view *mask;   /* NULL: none; else sparse (jumbled or not), bitmap or full, vectors as T's */
     bool mask_structural, mask_complement;
     int nthreads;           /* at most */
+    void *sums;             /* of a single vector: room for a value of every place, which sums are made in; NULL: none.  A result is by_place there, or is not */
 } tsr_push;
 
 /* Integer n of a list of unsigned ones of 32 bits, or of those of 64. */

@@ -354,7 +354,16 @@ static bool take_target(push_call *h, tsr_few_target *target)
     return true;
 }
 
-static bool compute(push_call *h, tsr_few *t)
+/* Does a single vector's result probably have an eighth of all places, as sums? */
+static bool makes_many(const push_call *h)
+{
+    const tsr_view *m = &h->m.view;
+    const bool listed = h->masked && !h->mod.mask_comp && tsr_is_compressed(m);
+    const int64_t most = listed && m->nvals < h->work ? m->nvals : h->work;
+    return !h->pull && !h->p.pattern && h->p.u.nvec == 1 && h->p.semiring.add != TSR_REDUCE_ANY && most >= h->old.view.vlen / 8;
+}
+
+static bool compute(push_call *h, tsr_few_target *target, tsr_few *t)
 {
     find_one(h);
     complete(h);
@@ -363,6 +372,8 @@ static bool compute(push_call *h, tsr_few *t)
     h->work = h->pull ? tsr_engine_pull_listed_work(&h->p) : tsr_engine_push_work(&h->p);
     if (h->work < 0)
         return false;
+    if (makes_many(h))
+        h->p.sums = tsr_few_room(target, h->p.semiring.result);
     return (h->pull ? tsr_engine_pull_listed(&h->p, h->work, t) : tsr_engine_push(&h->p, h->work, t)) == TSR_OK;
 }
 
@@ -393,7 +404,7 @@ static bool finish(GrB_Info *info, push_call *h, tsr_few_target *target)
 {
     tsr_few t;
     bool done = false;
-    if (compute(h, &t)) {
+    if (compute(h, target, &t)) {
         if (h->pull)
             settle_form(h, target, &t);
         if (is_target(h))

@@ -131,7 +131,7 @@ static bool spread(const tsr_few *few, int64_t vlen, tsr_type type, int8_t *pres
                 return false;
             present[at] = 1;
             if (v->x)
-                memcpy((char *)x + (size_t)at * size, (const char *)v->x + (size_t)t * size, size);
+                memcpy((char *)x + (size_t)at * size, (const char *)v->x + (size_t)(v->by_place ? v->i[t] : t) * size, size);
         }
     }
     return true;
@@ -194,11 +194,11 @@ static void give_a(tsr_push *p)
     p->a.p = NULL;
 }
 
-/* Nobody has to sort a pattern of many places afterwards. */
+/* Nobody has to sort a pattern of many places afterwards.  Of a single one with so many that it is held place by place that needs no order. */
 static bool many_ascend(const tsr_few *t, int64_t n)
 {
     for (int64_t r = 0; r < t->nvec; r++)
-        if (t->vectors[r].count > n / 32 && !t->vectors[r].sorted)
+        if (t->vectors[r].count > n / 32 && !t->vectors[r].sorted && !(t->nvec == 1 && t->vectors[r].count > n / 25))
             return false;
     return true;
 }
@@ -206,7 +206,8 @@ static bool many_ascend(const tsr_few *t, int64_t n)
 static bool check_push(void)
 {
     const int64_t nvec = 1 + below(below(4) ? VECTORS : TSR_FEW), k = 1 + below(MOST), n = 1 + below(MOST);
-    tsr_push p = {.semiring = any_semiring(), .pattern = below(3) == 0, .nthreads = 1 + (int)below(2)};
+    static uint64_t sums[MOST];
+    tsr_push p = {.semiring = any_semiring(), .pattern = below(3) == 0, .nthreads = 1 + (int)below(2), .sums = below(2) ? sums : NULL};
     tsr_few t, r;
     draw(&u, p.semiring.type, nvec, k, TSR_SPARSE);
     draw(&a, p.semiring.type, k, n, TSR_SPARSE);

@@ -9,6 +9,7 @@
 typedef struct tsr_lane {
     const tsr_push *p;
     tsr_scratch *s;
+    void *sums;         /* the caller's, or those of s */
     int64_t r, first;   /* its entries in the lists begin there */
     tsr_gate gate;
     uint8_t was, found; /* marks: entries of a sparse mask `was`, then places with a result `found`.  Of any product, under no or a
@@ -29,9 +30,16 @@ static inline void tsr_ask_ahead(const tsr_push *p, const int64_t *k, int64_t t,
 /* Is there a loop for the sums of this type and monoid? */
 bool tsr_lane_has_sums(const tsr_push_semiring *semiring);
 
-/* Adds all products of the lane that its mask lets pass in scratch->sums, and lists their places from w->first on.  Returns how many;
+/* Adds all products of the lane that its mask lets pass in its sums, and lists their places from w->first on.  Returns how many;
  * *ascending: the list does. */
 int64_t tsr_lane_sum(const tsr_lane *w, bool *ascending);
+
+/* More than these of a single vector SuiteSparse holds place by place: nobody asks for their order. */
+static inline bool tsr_lane_has_many(const tsr_lane *w, int64_t count)
+{
+    const int64_t switches = 25;
+    return count > w->p->a.vlen / switches;
+}
 
 /* Puts the `count` places of its list, none of which repeats, in ascending order if they are so many that this takes a tenth of what SuiteSparse
  * takes to sort them.  Values are not moved, the list of entries of A is used up.  False: they are few. */

@@ -26,6 +26,7 @@ static void begin(tsr_lane *w)
     const bool plain = tsr_is_listed(w->p) && !w->p->mask_complement;
     w->gate = tsr_gate_of(w->p, w->r);
     w->listed = plain;
+    w->sums = w->p->sums && w->p->u.nvec == 1 ? w->p->sums : w->s->sums;
     w->was = tsr_scratch_generation(w->s, 2);
     w->found = (uint8_t)(w->was + (plain || !takes_any(w->p)));
     if (tsr_is_listed(w->p))
@@ -127,24 +128,30 @@ static int64_t push_any(const tsr_lane *w, bool *ascending)
     return count;
 }
 
-static int64_t push_sums(const tsr_lane *w, bool *ascending)
+/* Sums of many places are values as they lie there, unless a further vector needs them. */
+static void push_sums(const tsr_lane *w, tsr_few_vector *v)
 {
-    int64_t count = tsr_lane_sum(w, ascending);
+    v->count = tsr_lane_sum(w, &v->sorted);
     if (w->gate.later)
-        count = filter(w, count);
-    tsr_take(values_at(w), w->s->sums, w->s->i + w->first, count, tsr_type_size(w->p->semiring.result));
-    return count;
+        v->count = filter(w, v->count);
+    v->by_place = w->p->u.nvec == 1 && tsr_lane_has_many(w, v->count);
+    if (v->by_place)
+        v->x = w->sums;
+    else
+        tsr_take(values_at(w), w->sums, w->s->i + w->first, v->count, tsr_type_size(w->p->semiring.result));
 }
 
 static tsr_few_vector compute(tsr_lane *w)
 {
     const tsr_push *p = w->p;
     begin(w);
-    tsr_few_vector v = {0};
-    v.count = takes_any(p) ? push_any(w, &v.sorted) : push_sums(w, &v.sorted);
+    tsr_few_vector v = {.x = p->pattern ? NULL : values_at(w)};
+    if (takes_any(p))
+        v.count = push_any(w, &v.sorted);
+    else
+        push_sums(w, &v);
     v.sorted |= v.count < 2;
     v.i = w->s->i + w->first;
-    v.x = p->pattern ? NULL : values_at(w);
     return v;
 }
 
@@ -178,7 +185,8 @@ static tsr_status push_one_by_one(const tsr_push *p, int64_t work, tsr_few *resu
     for (int64_t r = 0; r < p->u.nvec; r++) {
         tsr_few_vector *v = &result->vectors[r];
         v->i = w.s->i + first;
-        v->x = v->x ? (char *)w.s->x + (size_t)first * tsr_type_size(p->semiring.result) : NULL;
+        if (v->x && !v->by_place)
+            v->x = (char *)w.s->x + (size_t)first * tsr_type_size(p->semiring.result);
         first += v->count;
     }
     return TSR_OK;

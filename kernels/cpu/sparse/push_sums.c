@@ -46,7 +46,7 @@ static inline bool passes(const sieve *s, int64_t j)
     count += fresh;
 
 #define ADD_BEGIN(type)                                                           \
-    tsr_c_##type *restrict sums = w->s->sums;                                     \
+    tsr_c_##type *restrict sums = w->sums;                                        \
     uint8_t *restrict marks = w->s->marks, found = w->found;                      \
     int64_t *restrict i = w->s->i + w->first;
 
@@ -214,10 +214,17 @@ bool tsr_lane_has_sums(const tsr_push_semiring *semiring)
     return find_adder(semiring).some;
 }
 
+/* Those of a single vector only where they are all. */
+static bool is_listed_in_order(const tsr_lane *w, int64_t count)
+{
+    const int64_t n = w->p->a.vlen;
+    return !w->listed && count > (w->p->u.nvec == 1 ? n - 1 : n / 4);
+}
+
 int64_t tsr_lane_sum(const tsr_lane *w, bool *ascending)
 {
     const int64_t count = add_all(w, find_adder(&w->p->semiring));
-    const bool dense = !w->listed && count > w->p->a.vlen / 4;
+    const bool dense = is_listed_in_order(w, count);
     *ascending = w->listed ? !w->p->mask->jumbled : dense || tsr_lane_order(w, count);
     return w->listed ? list_found(w) : dense ? list_in_order(w) : count;
 }

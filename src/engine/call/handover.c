@@ -206,6 +206,12 @@ bool tsr_arrays_spread(tsr_handover *a, int64_t nvec, int64_t vlen, tsr_type typ
     return true;
 }
 
+void tsr_arrays_put(tsr_handover *a, int64_t vlen, const int64_t *i, int64_t count, const void *x, size_t size)
+{
+    const int64_t ends[2] = {0, count};
+    tsr_spread_lists(a->b, a->x, ends, NULL, i, false, x, x ? size : 0, 1, vlen, vlen, 1);
+}
+
 void tsr_arrays_count(tsr_handover *a, int64_t nvals, int64_t count)
 {
     a->nvals = nvals;

@@ -61,6 +61,9 @@ bool tsr_arrays_all_vectors(tsr_handover *arrays, int64_t nvec);
 /* Sparse or hypersparse to a bitmap of nvec vectors of vlen places; full: every entry is there, in order. */
 bool tsr_arrays_spread(tsr_handover *arrays, int64_t nvec, int64_t vlen, tsr_type type, bool full, int nthreads);
 
+/* The bitmap of a vector has these entries and no others.  x NULL: values stay as they are. */
+void tsr_arrays_put(tsr_handover *arrays, int64_t vlen, const int64_t *i, int64_t count, const void *x, size_t size);
+
 /* Room for a sparse result of few entries, whose vectors are listed; h gets one number for each entry, of stored vectors of the mask, and
  * tsr_arrays_name then makes p and h of them.  false: out of memory, nothing held. */
 bool tsr_arrays_listed(tsr_handover *arrays, const tsr_memory *memory, int64_t nvals, tsr_type type, bool narrow);

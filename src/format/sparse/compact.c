@@ -289,14 +289,19 @@ static int64_t place_of(const spreading *s, int64_t v)
 static inline __attribute__((always_inline)) void spread_part(const spreading *s, int64_t first, int64_t last, size_t size)
 {
     const int64_t begin = first ? place_of(s, first) : 0;
-    memset(s->b + begin, 0, (size_t)(place_of(s, last) - begin));
+    int8_t *restrict b = s->b;
+    char *restrict x = s->x;
+    const char *restrict from = s->from;
+    const void *restrict i = s->i;
+    const bool narrow = s->narrow;
+    memset(b + begin, 0, (size_t)(place_of(s, last) - begin));
     for (int64_t v = first; v < last; v++) {
-        const int64_t start = place_of(s, v);
-        for (int64_t e = s->p[v]; e < s->p[v + 1]; e++) {
-            const int64_t at = start + tsr_offset(s->i, s->narrow, e);
-            s->b[at] = 1;
+        const int64_t start = place_of(s, v), end = s->p[v + 1];
+        for (int64_t e = s->p[v]; e < end; e++) {
+            const int64_t at = start + tsr_offset(i, narrow, e);
+            b[at] = 1;
             if (size)
-                memcpy(s->x + (size_t)at * size, s->from + (size_t)e * size, size);
+                memcpy(x + (size_t)at * size, from + (size_t)e * size, size);
         }
     }
 }

@@ -136,9 +136,17 @@ static GrB_Info pack_in_place(const tsr_few_target *t, tsr_handover *a)
     return info == GrB_SUCCESS ? tsr_block(t->handle) : info;
 }
 
+static void drop_room(tsr_few_target *t)
+{
+    if (t->dense.x)
+        tsr_arrays_free(&t->dense);
+    t->dense.x = NULL;
+}
+
 /* In the form that it had, whatever SuiteSparse would make of it. */
 bool tsr_few_put_back(tsr_few_target *t)
 {
+    drop_room(t);
     if (!t->taken)
         return true;
     t->taken = false;
@@ -234,6 +242,25 @@ static void free_replaced(const tsr_handover *from, const tsr_handover *to)
         tsr_user_free(from->x);
 }
 
+static inline __attribute__((always_inline)) void take_sized(char *restrict to, const tsr_few_vector *v, size_t size, bool by_place)
+{
+    const int64_t *restrict i = v->i, count = v->count;
+    const char *restrict x = v->x;
+    for (int64_t t = 0; t < count; t++)
+        memcpy(to + (size_t)(by_place ? i[t] : t) * size, x + (size_t)i[t] * size, size);
+}
+
+/* Values that lie by place, to the same places or to a list. */
+static void take(char *to, const tsr_few_vector *v, size_t size, bool by_place)
+{
+    switch (size) {
+    case 1: take_sized(to, v, 1, by_place); break;
+    case 2: take_sized(to, v, 2, by_place); break;
+    case 4: take_sized(to, v, 4, by_place); break;
+    default: take_sized(to, v, 8, by_place);
+    }
+}
+
 static void fill(tsr_handover *a, const tsr_few *few, size_t size, const void *one)
 {
     size_t first = 0;
@@ -243,7 +270,9 @@ static void fill(tsr_handover *a, const tsr_few *few, size_t size, const void *o
         a->p[r] = first;
         if (count > 0)
             memcpy(a->i + first, v->i, count * sizeof *a->i);
-        if (count > 0 && !one)
+        if (count > 0 && !one && v->by_place)
+            take((char *)a->x + first * size, v, size, false);
+        else if (count > 0 && !one)
             memcpy((char *)a->x + first * size, v->x, count * size);
         first += count;
     }
@@ -298,6 +327,74 @@ static bool stays_thin(const tsr_few_target *t)
     return bitmap_switch(&share) && (float)share == (float)t->settings.bitmap_switch;
 }
 
+/* Will SuiteSparse hold a single vector place by place, also once it has put it in order?  Of all places that are in order values are enough. */
+static int32_t dense_form(const tsr_few_target *t, const tsr_few *few)
+{
+    const tsr_contents_size size = size_of(t, few);
+    const int32_t form = few->nvec == 1 && t->dead == 0 ? tsr_result_form(&t->settings, &size, t->from) : 0;
+    const bool whole = form == GxB_FULL && few->sorted && few->nvals == t->vlen;
+    return form == GxB_BITMAP || whole ? form : 0;
+}
+
+void *tsr_few_room(tsr_few_target *t, tsr_type type)
+{
+    enum { SHARE = 8 }; /* of the places, that the result has about */
+    const tsr_contents_size size = {.nvec = 1, .vlen = t->vlen, .entries = t->vlen / SHARE + 1};
+    const bool made = tsr_result_form(&t->settings, &size, t->from) == GxB_BITMAP && tsr_arrays_dense(&t->dense, &tsr_door_memory, t->vlen, type, true);
+    if (!made)
+        t->dense.x = NULL;
+    return t->dense.x;
+}
+
+/* Values that are there already, or new room. */
+static bool begin_dense(tsr_handover *a, tsr_few_target *t, const tsr_few *few, tsr_type type, int32_t form)
+{
+    if (!t->dense.x || few->vectors[0].x != t->dense.x)
+        return tsr_arrays_dense(a, &tsr_door_memory, t->vlen, type, form == GxB_BITMAP);
+    *a = t->dense;
+    t->dense.x = NULL;
+    tsr_arrays_count(a, few->nvals, form == GxB_FULL ? few->nvals : INT64_MAX);
+    return true;
+}
+
+static void spread(tsr_handover *a, const tsr_few_vector *v, int64_t vlen, size_t size, bool values)
+{
+    if (a->b)
+        tsr_arrays_put(a, vlen, v->i, v->count, values && !v->by_place ? v->x : NULL, size);
+    else if (values)
+        memcpy(a->x, v->x, (size_t)vlen * size);
+    if (a->b && values && v->by_place)
+        take(a->x, v, size, true);
+}
+
+/* The list is not copied first. */
+static bool make_dense(tsr_handover *a, tsr_few_target *t, const tsr_few *few, tsr_type type, const void *one, int32_t form)
+{
+    const tsr_few_vector *v = &few->vectors[0];
+    const size_t size = tsr_type_size(type);
+    if (!form || !begin_dense(a, t, few, type, form))
+        return false;
+    spread(a, v, t->vlen, size, !one && v->x != a->x);
+    a->nvals = few->nvals;
+    if (one)
+        tsr_arrays_unify(a, size, one);
+    if (!one || a->iso)
+        return true;
+    tsr_arrays_free(a);
+    return false;
+}
+
+static GrB_Info give_dense(tsr_few_target *t, tsr_handover *a)
+{
+    drop_room(t);
+    tsr_arrays_free(&t->arrays);
+    const GrB_Info info = tsr_finish_arrays(t->handle, t->vector, t->vector, a, &t->settings);
+    tsr_arrays_free(a);
+    t->taken = false;
+    t->arrays = (tsr_handover){.memory = &tsr_door_memory};
+    return info;
+}
+
 static GrB_Info pack_otherwise(const tsr_few_target *t, tsr_handover *a, const tsr_few *few, tsr_type type)
 {
     if (is_thin(t, few) && tsr_arrays_spread(a, few->nvec, t->vlen, type, false, 1))
@@ -311,9 +408,14 @@ bool tsr_few_give(GrB_Info *info, tsr_few_target *t, const tsr_few *few, tsr_typ
 {
     const size_t size = tsr_type_size(type);
     tsr_handover a;
+    if (make_dense(&a, t, few, type, one, dense_form(t, few))) {
+        *info = give_dense(t, &a);
+        return true;
+    }
     if ((is_thin(t, few) && !stays_thin(t)) || !reserve(&a, &t->arrays, few, size, one))
         return false;
     fill(&a, few, size, one);
+    drop_room(t);
     free_replaced(&t->arrays, &a);
     int64_t ends[2] = {0, a.nvals};
     tsr_handover shown = a; /* SuiteSparse takes the arrays over, and may hold other offsets of a vector */

@@ -44,6 +44,7 @@ typedef struct tsr_few_target {
     int32_t from; /* the form in which SuiteSparse computes such results, GxB_SPARSE or GxB_BITMAP */
     int64_t dead; /* entries of its result that it deletes only when the form is chosen */
     tsr_handover arrays;
+    tsr_handover dense; /* room for every place of one vector; x NULL: none */
     tsr_settings settings;
 } tsr_few_target;
 
@@ -61,6 +62,9 @@ tsr_dots tsr_dots_of(const tsr_push *pull);
 
 /* The form in which such a result of so many entries is there before C's settings count. */
 int32_t tsr_dots_form(tsr_dots dots, int64_t entries, int64_t length);
+
+/* Room for a value of every place of one vector, which becomes C's if the result is by_place there.  NULL: no memory, or C is not held so. */
+void *tsr_few_room(tsr_few_target *target, tsr_type type);
 
 /* C = the vectors, of `type`, in C's own arrays if they are large enough.  one: the value of all of them; NULL: each has its own.  False: no
  * memory, and nothing has changed. */
