@@ -60,6 +60,8 @@ static bool forward_push(GrB_Info *info, const tsr_arguments *call, const tsr_fr
 static bool try_call(GrB_Info *info, tsr_arguments *call)
 {
     tsr_frontier frontier;
+    if (tsr_product_is_early(call->A, call->B, call->vector, call->M && !call->vector))
+        return forward(info, call, "first calls");
     if (tsr_try_push(info, call))
         return true;
     const char *why = not_ours(call);

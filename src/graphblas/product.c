@@ -5,6 +5,7 @@
 #include "src/engine/call/contents.h"
 #include "src/engine/product/decide.h"
 #include "src/graphblas/handover/contents.h"
+#include "src/graphblas/early.h"
 #include "src/graphblas/handover/few.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/policy/history/frontier_history.h"
@@ -32,17 +33,42 @@ static bool is_small(double *work, GrB_Matrix A, GrB_Matrix C, bool masked)
     return !tsr_burbles && work_of_a(work, A, C) && tsr_engine_leaves(*work, masked);
 }
 
-bool tsr_is_small(GrB_Matrix A, GrB_Matrix C, bool masked)
+/* As if B's entries were spread evenly over its rows, whichever way it is multiplied. */
+static bool mean_work(double *work, GrB_Matrix A, GrB_Matrix B)
+{
+    GrB_Index of_a, of_b, rows;
+    if (tsr_real.GrB_Matrix_nvals(&of_a, A) != GrB_SUCCESS || tsr_real.GrB_Matrix_nvals(&of_b, B) != GrB_SUCCESS ||
+        tsr_real.GrB_Matrix_nrows(&rows, B) != GrB_SUCCESS || rows == 0)
+        return false;
+    *work = (double)of_a * ((double)of_b / (double)rows);
+    return true;
+}
+
+/* By a dense vector little is gained, and what is found out about A there often serves calls that nobody waits for yet. */
+bool tsr_product_is_early(GrB_Matrix A, GrB_Matrix B, bool vector, bool masked)
 {
     double work;
-    return is_small(&work, A, C, masked);
+    const tsr_small kind = vector ? TSR_SMALL_PUSH : masked ? TSR_SMALL_MASKED : TSR_SMALL_SPARSE;
+    return tsr_may_be_early() && !(vector && tsr_match_sparsity(B) != GxB_SPARSE) && mean_work(&work, A, B) && tsr_is_early(kind, work);
+}
+
+/* What is asked for by a trace gets a line there. */
+static bool leaves_early(GrB_Matrix A, GrB_Matrix B, bool vector, bool masked)
+{
+    return !tsr_burbles && !tsr_trace_asked_for(tsr_config_get()) && tsr_product_is_early(A, B, vector, masked);
+}
+
+bool tsr_is_small(GrB_Matrix A, GrB_Matrix B, GrB_Matrix C, bool masked)
+{
+    double work;
+    return is_small(&work, A, C, masked) || leaves_early(A, B, false, masked);
 }
 
 bool tsr_is_small_with(GrB_Matrix A, GrB_Vector u)
 {
     double work;
-    return is_small(&work, A, NULL, false) &&
-           (work < TSR_FEW_ENTRIES_LEAST || tsr_match_sparsity((GrB_Matrix)u) != GxB_SPARSE);
+    return (is_small(&work, A, NULL, false) && (work < TSR_FEW_ENTRIES_LEAST || tsr_match_sparsity((GrB_Matrix)u) != GxB_SPARSE)) ||
+           leaves_early(A, (GrB_Matrix)u, true, false);
 }
 
 /* No entry of B meets more of A than C has rows, either. */

@@ -30,6 +30,8 @@ bool tsr_product_pays(const tsr_arguments *given);
 int tsr_product_forward(const tsr_arguments *given);
 /* Sizes tell that it is below min_work, before anything is inspected. */
 bool tsr_product_is_hopeless(const tsr_arguments *given);
+/* Is it one of a process's first, which gains less here than it costs that our code runs for the first time?  u is a matrix B. */
+bool tsr_product_is_early(GrB_Matrix A, GrB_Matrix B, bool vector, bool masked);
 /* Is what is multiplied the places of a vector's entries?  Such products are computed on a device only. */
 bool tsr_product_has_positions(const tsr_arguments *given);
 /* A push so large that time may be lost without the GPU. */

@@ -5,6 +5,7 @@
 #include "src/engine/call/contents.h"
 #include "src/engine/sparse/compressed.h"
 #include "src/engine/sparse/selection.h"
+#include "src/graphblas/early.h"
 #include "src/graphblas/handover/contents.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/match/own_operators.h"
@@ -57,10 +58,16 @@ static bool by_place(tsr_call *call, GrB_IndexUnaryOp op, const tsr_argument *y)
     return call->update.placed;
 }
 
+static bool is_early(GrB_Matrix A)
+{
+    GrB_Index entries;
+    return tsr_may_be_early() && tsr_real.GrB_Matrix_nvals(&entries, A) == GrB_SUCCESS && tsr_is_early(TSR_SMALL_SELECT, (double)entries);
+}
+
 bool tsr_try_select_sparse(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y)
 {
     tsr_call call = call_of(out, A, &tsr_select_operation);
-    if (!tsr_match_held_sparse(A) || !out->C || !allowed() || !tsr_has_entries(A, TSR_SELECT_LEAST) || tsr_match_descriptor(&call.mod, out->desc) || call.mod.tran0)
+    if (!tsr_match_held_sparse(A) || !out->C || !allowed() || !tsr_has_entries(A, TSR_SELECT_LEAST) || is_early(A) || tsr_match_descriptor(&call.mod, out->desc) || call.mod.tran0)
         return false;
     return (by_value(&call.of.selection, op, &y) || by_place(&call, op, &y) || by_function(&call.of.selection, op, &y)) &&
            tsr_run_call(info, &call);

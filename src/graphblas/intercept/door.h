@@ -81,8 +81,9 @@ bool tsr_defer(const tsr_deferred *product);
  * or its sum is not known. */
 bool tsr_defer_total(const void *target, tsr_type *type, int64_t *total);
 
-/* Is a product of matrices, or with a vector u, so small that SuiteSparse computes it, whatever it is?  A says so alone, unless u is sparse. */
-bool tsr_is_small(GrB_Matrix A, GrB_Matrix C, bool masked);
+/* Is a product of matrices, or with a vector u, so small that SuiteSparse computes it, whatever it is?  A says so alone, unless u is sparse, or it is
+ * one of a process's first. */
+bool tsr_is_small(GrB_Matrix A, GrB_Matrix B, GrB_Matrix C, bool masked);
 bool tsr_is_small_with(GrB_Matrix A, GrB_Vector u);
 
 /* ---- products (product.c, match.c): true = done, *info is the result; false = forward to the real function ---- */

@@ -12,6 +12,13 @@
 /* ... and so products of matrices with fewer entries. */
 #define TSR_FEW_ENTRIES_LEAST 4096
 
+/* Calls that are small. */
+typedef enum tsr_small { TSR_SMALL_PUSH, TSR_SMALL_SPARSE, TSR_SMALL_MASKED, TSR_SMALL_SELECT } tsr_small;
+
+/* us that a product of so many multiply-adds, about, takes less here than by SuiteSparse, at best: by a sparse vector, of sparse matrices, of these
+ * under a mask; a selection of so many entries. */
+double tsr_small_gain_us(tsr_small kind, double steps);
+
 typedef struct tsr_push_features {
     int64_t work;    /* multiply-adds */
     int64_t vectors;

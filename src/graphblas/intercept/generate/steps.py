@@ -218,8 +218,8 @@ SCALAR_ASSIGN = re.compile(r'^G[rx]B_(Matrix|Vector)_(?:sub)?assign_(%s|Scalar)$
 SHALLOW = [(re.compile(OBJECT + r'apply(?:_(?:BinaryOp2nd|IndexOp)_(?:%s|Scalar))?$' % TYPES), 4),
            (re.compile(OBJECT + r'apply_BinaryOp1st_(?:%s|Scalar)$' % TYPES), 5), (re.compile(r'^GrB_transpose$'), 3)]
 
-# Matrices: A, C, a mask?  Vectors: A, u.
-SMALL = {'GrB_mxm': 'tsr_is_small(a4, a0, a1)', 'GrB_mxv': 'tsr_is_small_with(a4, a5)', 'GrB_vxm': 'tsr_is_small_with(a5, a4)'}
+# Matrices: A, B, C, a mask?  Vectors: A, u.
+SMALL = {'GrB_mxm': 'tsr_is_small(a4, a5, a0, a1)', 'GrB_mxv': 'tsr_is_small_with(a4, a5)', 'GrB_vxm': 'tsr_is_small_with(a5, a4)'}
 
 # Old contents need not be downloaded first.
 REPLACES = re.compile(r'^GrB_(Matrix|Vector)_clear$')
