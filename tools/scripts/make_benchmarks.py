@@ -34,7 +34,7 @@ TABLES = [
      'too. "All turns" is the ratio of everything from the first turn to the last, the start of CUDA included. "Time / device" is the time of a later turn over what the device took for its calls: uploads of operands in a call count, '
      'downloads do not. "Moved" is what crossed the bus in a later turn while it was computed. SuiteSparse on the processor beside the GPU. '
      'Made by `tools/gpu-check.sh`.'),
-    ('On a GPU: sparse times sparse', 'h200/spgemm/2026-11-29T1843-62d2560ecdd5.jsonl',
+    ('On a GPU: sparse times sparse', 'h200/spgemm/2026-11-29T2157-643300891e90.jsonl',
      ['bench/cuda/spgemm_table.py'],
      'Kernels alone ([kernels-spgemm.md](kernels-spgemm.md)): what `GrB_mxm` takes, C on the host, stands there. Operands on the device, everything from there to C, memory from a pool; GFLOP/s at two for a product. '
      'cuSPARSE: the best of ALG1, ALG2 and ALG3 in the same run. "Values only" and "reuse": other values in a known pattern (failed: a call of cuSPARSE did). Memory beside the operands, '
