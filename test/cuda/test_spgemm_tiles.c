@@ -1,12 +1,13 @@
 /* Sparse times sparse by tiles on the device, of bits and of values, against the reference executors of these formats and the oracle: sizes about the edges
  * of tiles and blocks, dense and banded and empty operands, every type, iso values and such as differ, of any size, Inf and NaN, other values in the same
- * patterns, the choice by values and by price, and rows of A that begin anywhere.
+ * patterns, the choice by values and by price, rows of A that begin anywhere, and allocations and launches that fail.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cuda/spgemm/spgemm.h"
 #include "kernels/cuda/spgemm/tile_price.h"
 #include "kernels/ref/value.h"
 #include "kernels/spgemm.h"
 #include "src/base/types.h"
+#include "test/cuda/emulator.h"
 #include "test/cuda/seeds.h"
 
 #include <float.h>
@@ -420,6 +421,57 @@ static bool check(tiles_case *c, uint64_t *r, const tsr_cuda_device *device, siz
     return right;
 }
 
+/* The whole product; what it takes is given back. */
+static tsr_status multiply(const tsr_cuda_spgemm *q, const tiles_case *c, const wanted *w, bool *right)
+{
+    tsr_cuda_csr out;
+    const tsr_status status = tsr_cuda_spgemm_whole(&out, NULL, q);
+    if (status != TSR_OK)
+        return status;
+    must(tsr_cuda_wait(NULL));
+    void *p = checked(malloc((size_t)(out.nrows + 1) * sizeof *w->p)), *i = checked(malloc((size_t)out.nvals * sizeof *w->i + 1));
+    must(tsr_cuda_to_host(p, out.p, (size_t)(out.nrows + 1) * sizeof *w->p, NULL));
+    must(tsr_cuda_to_host(i, out.i, (size_t)out.nvals * sizeof *w->i, NULL));
+    must(tsr_cuda_wait(NULL));
+    *right &= out.nvals == w->p[c->a.nrows] && memcmp(p, w->p, (size_t)(out.nrows + 1) * sizeof *w->p) == 0 && memcmp(i, w->i, (size_t)out.nvals * sizeof *w->i) == 0;
+    free(p);
+    free(i);
+    free_device(&out);
+    return TSR_OK;
+}
+
+/* Each allocation, and each launch, fails once: C is right or there is none, and nothing is kept. */
+static bool check_failures(const tiles_case *c, const tsr_cuda_device *device, int forced)
+{
+    if (!tsr_emulate_fail_malloc)
+        return true;
+    wanted w = compute(c);
+    tsr_cuda_csr a = upload_pattern(&c->a), b = upload_pattern(&c->b);
+    upload_values(&a, c->a_x, c->semiring.type);
+    upload_values(&b, c->b_x, c->semiring.type);
+    const tsr_cuda_spgemm q = cuda_product(c, &a, &b, device, 0);
+    bool right = true;
+    tsr_cuda_spgemm_tiles = forced;
+    for (int launches = 0; launches < 2; launches++) {
+        long k = 0, asked, live = tsr_emulate_live_blocks();
+        do {
+            const long before = launches ? tsr_emulate_launches() : tsr_emulate_mallocs();
+            (launches ? tsr_emulate_fail_launch : tsr_emulate_fail_malloc)(++k);
+            const tsr_status status = multiply(&q, c, &w, &right);
+            asked = (launches ? tsr_emulate_launches() : tsr_emulate_mallocs()) - before;
+            tsr_emulate_fail_malloc(0);
+            tsr_emulate_fail_launch(0);
+            right &= tsr_emulate_live_blocks() == live && (status == TSR_OK || asked >= k);
+        } while (right && asked >= k);
+        if (!right)
+            printf("when %s %ld fails\n", launches ? "launch" : "allocation", k);
+    }
+    free_device(&a);
+    free_device(&b);
+    free_wanted(&w);
+    return right;
+}
+
 /* The executor of tiles of values has the oracle's integers, and floats that are close. */
 static bool check_value_tiles(const tiles_case *c, const wanted *w)
 {
@@ -541,6 +593,8 @@ static int run(uint64_t seed)
     const tsr_spgemm_tile_sums sums = c.sums;
     const size_t memory = below(&r, 4) ? 0 : (size_t)below(&r, 400000) + 1;
     bool right = check_price() && check_choice() && (m * k * n > 8000000 || check_reference(&c)) && check(&c, &r, &device, memory, 1);
+    if (right && m * k * n < 100000 && below(&r, 4) == 0)
+        right = check_failures(&c, &device, 1 + (int)below(&r, 2));
     if (right && below(&r, 3) == 0)
         right = check(&c, &r, &device, memory, below(&r, 2) ? 2 : -1);
     if (!right)

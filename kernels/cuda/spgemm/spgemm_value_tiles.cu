@@ -227,7 +227,7 @@ class Facts {
     /* Of A and of B, of their first values. */
     tsr_status find(tsr_spgemm_tile_facts (&facts)[2], int64_t most_values)
     {
-        found_facts found[2];
+        found_facts found[2] = {};
         uint64_t *one;
         arena.want(&on_device, 2);
         arena.want(&one, 2);
@@ -595,8 +595,10 @@ tsr_status spgemm_value_tiles_fill(const spgemm_tiles *w, const tsr_cuda_spgemm 
 {
     tsr_spgemm_tile_sums sums = w->sums;
     const tsr_status status = again ? spgemm_value_tiles_choose(&sums, q) : TSR_OK;
-    if (status != TSR_OK || sums != w->sums)
-        return status != TSR_OK ? status : TSR_DECLINED;
+    if (status == TSR_OUT_OF_MEMORY || (status == TSR_OK && sums != w->sums))
+        return TSR_DECLINED;
+    if (status != TSR_OK)
+        return status;
     value_args s = { args_of(w, q->a->nrows), w->there, w->slices, w->values, int(spgemm_value_tile_bytes(sums) / slice_bytes) };
     s.t.p = c->p, s.t.i = c->i, s.t.x = c->x;
     return with_sums(sums, [&](auto kind) {
