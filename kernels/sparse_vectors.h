@@ -12,6 +12,8 @@
 
 /* ---- results ---- */
 
+#define TSR_PUSH_MANY 25 /* SuiteSparse holds a vector place by place that has one entry or more in so many places, unless it is told otherwise */
+
 /* The entries of each vector, in any order, in memory of the thread that computed them: until its next call, or tsr_few_release. */
 typedef struct tsr_few_vector {
     const int64_t *i;
@@ -76,6 +78,7 @@ typedef struct tsr_push {
     const tsr_view *mask;   /* NULL: none; else sparse (jumbled or not), bitmap or full, vectors as T's */
     bool mask_structural, mask_complement;
     int nthreads;           /* at most */
+    bool many_by_place;     /* of a single vector's sums: more than one place in 25 may come by_place, in any order */
     void *sums;             /* of a single vector: room for a value of every place, which sums are made in; NULL: none.  A result is by_place there, or is not */
 } tsr_push;
 

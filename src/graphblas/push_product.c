@@ -360,7 +360,7 @@ static bool makes_many(const push_call *h)
     const tsr_view *m = &h->m.view;
     const bool listed = h->masked && !h->mod.mask_comp && tsr_is_compressed(m);
     const int64_t most = listed && m->nvals < h->work ? m->nvals : h->work;
-    return !h->pull && !h->p.pattern && h->p.u.nvec == 1 && h->p.semiring.add != TSR_REDUCE_ANY && most >= h->old.view.vlen / 8;
+    return !h->p.pattern && h->p.semiring.add != TSR_REDUCE_ANY && most >= h->old.view.vlen / 8;
 }
 
 static bool compute(push_call *h, tsr_few_target *target, tsr_few *t)
@@ -372,7 +372,8 @@ static bool compute(push_call *h, tsr_few_target *target, tsr_few *t)
     h->work = h->pull ? tsr_engine_pull_listed_work(&h->p) : tsr_engine_push_work(&h->p);
     if (h->work < 0)
         return false;
-    if (makes_many(h))
+    h->p.many_by_place = !h->pull && !h->through && h->p.u.nvec == 1 && tsr_few_many_by_place(target);
+    if (h->p.many_by_place && makes_many(h))
         h->p.sums = tsr_few_room(target, h->p.semiring.result);
     return (h->pull ? tsr_engine_pull_listed(&h->p, h->work, t) : tsr_engine_push(&h->p, h->work, t)) == TSR_OK;
 }

@@ -207,7 +207,7 @@ static bool check_push(void)
 {
     const int64_t nvec = 1 + below(below(4) ? VECTORS : TSR_FEW), k = 1 + below(MOST), n = 1 + below(MOST);
     static uint64_t sums[MOST];
-    tsr_push p = {.semiring = any_semiring(), .pattern = below(3) == 0, .nthreads = 1 + (int)below(2), .sums = below(2) ? sums : NULL};
+    tsr_push p = {.semiring = any_semiring(), .pattern = below(3) == 0, .nthreads = 1 + (int)below(2), .many_by_place = below(2), .sums = below(2) ? sums : NULL};
     tsr_few t, r;
     draw(&u, p.semiring.type, nvec, k, TSR_SPARSE);
     draw(&a, p.semiring.type, k, n, TSR_SPARSE);

@@ -34,11 +34,10 @@ bool tsr_lane_has_sums(const tsr_push_semiring *semiring);
  * *ascending: the list does. */
 int64_t tsr_lane_sum(const tsr_lane *w, bool *ascending);
 
-/* More than these of a single vector SuiteSparse holds place by place: nobody asks for their order. */
+/* Are they so many that who takes them holds them place by place?  Then nobody asks for their order. */
 static inline bool tsr_lane_has_many(const tsr_lane *w, int64_t count)
 {
-    const int64_t switches = 25;
-    return count > w->p->a.vlen / switches;
+    return w->p->many_by_place && w->p->u.nvec == 1 && count > w->p->a.vlen / TSR_PUSH_MANY;
 }
 
 /* Puts the `count` places of its list, none of which repeats, in ascending order if they are so many that this takes a tenth of what SuiteSparse

@@ -10,7 +10,7 @@ enum { WORD = 64, SPREAD = 32 }; /* places for each entry, of which a word has t
 bool tsr_lane_order(const tsr_lane *w, int64_t count)
 {
     const int64_t n = w->p->a.vlen, words = (n + WORD - 1) / WORD;
-    if (count <= n / SPREAD || (w->p->u.nvec == 1 && tsr_lane_has_many(w, count)))
+    if (count <= n / SPREAD || tsr_lane_has_many(w, count))
         return false;
     int64_t *restrict i = w->s->i + w->first, sorted = 0;
     uint64_t *restrict bits = (uint64_t *)(w->s->at + w->first);

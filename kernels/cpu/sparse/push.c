@@ -134,7 +134,7 @@ static void push_sums(const tsr_lane *w, tsr_few_vector *v)
     v->count = tsr_lane_sum(w, &v->sorted);
     if (w->gate.later)
         v->count = filter(w, v->count);
-    v->by_place = w->p->u.nvec == 1 && tsr_lane_has_many(w, v->count);
+    v->by_place = tsr_lane_has_many(w, v->count);
     if (v->by_place)
         v->x = w->sums;
     else

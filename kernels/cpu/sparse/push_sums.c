@@ -214,11 +214,11 @@ bool tsr_lane_has_sums(const tsr_push_semiring *semiring)
     return find_adder(semiring).some;
 }
 
-/* Those of a single vector only where they are all. */
+/* Those that nobody wants in order only where they are all. */
 static bool is_listed_in_order(const tsr_lane *w, int64_t count)
 {
     const int64_t n = w->p->a.vlen;
-    return !w->listed && count > (w->p->u.nvec == 1 ? n - 1 : n / 4);
+    return !w->listed && count > (tsr_lane_has_many(w, count) ? n - 1 : n / 4);
 }
 
 int64_t tsr_lane_sum(const tsr_lane *w, bool *ascending)

@@ -336,11 +336,15 @@ static int32_t dense_form(const tsr_few_target *t, const tsr_few *few)
     return form == GxB_BITMAP || whole ? form : 0;
 }
 
+bool tsr_few_many_by_place(const tsr_few_target *t)
+{
+    const tsr_contents_size size = {.nvec = 1, .vlen = t->vlen, .entries = t->vlen / TSR_PUSH_MANY + 1};
+    return tsr_result_form(&t->settings, &size, t->from) == GxB_BITMAP;
+}
+
 void *tsr_few_room(tsr_few_target *t, tsr_type type)
 {
-    enum { SHARE = 8 }; /* of the places, that the result has about */
-    const tsr_contents_size size = {.nvec = 1, .vlen = t->vlen, .entries = t->vlen / SHARE + 1};
-    const bool made = tsr_result_form(&t->settings, &size, t->from) == GxB_BITMAP && tsr_arrays_dense(&t->dense, &tsr_door_memory, t->vlen, type, true);
+    const bool made = tsr_few_many_by_place(t) && tsr_arrays_dense(&t->dense, &tsr_door_memory, t->vlen, type, true);
     if (!made)
         t->dense.x = NULL;
     return t->dense.x;

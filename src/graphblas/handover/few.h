@@ -63,6 +63,9 @@ tsr_dots tsr_dots_of(const tsr_push *pull);
 /* The form in which such a result of so many entries is there before C's settings count. */
 int32_t tsr_dots_form(tsr_dots dots, int64_t entries, int64_t length);
 
+/* Is C, which gets a single vector, held place by place where one place in TSR_PUSH_MANY has an entry? */
+bool tsr_few_many_by_place(const tsr_few_target *target);
+
 /* Room for a value of every place of one vector, which becomes C's if the result is by_place there.  NULL: no memory, or C is not held so. */
 void *tsr_few_room(tsr_few_target *target, tsr_type type);
 
