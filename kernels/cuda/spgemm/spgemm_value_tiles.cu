@@ -26,36 +26,30 @@ constexpr size_t most_shared = side * pitch * sizeof(double);
 // A line is what a lane has of one: a chunk of a row of A or of a column of B.  multiply<K>: the K-th instruction of several (`each`) that add up rows g and
 // g + 8 of A times column g of B; others come between two of them, because an instruction waits for the one before with the same sums.
 
-struct int8_sums {
-    using element = int8_t;
-    using sum = int;
+static __device__ __forceinline__ void multiply_words(int (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mma_m16n8k32_int8(d, a, b); }
+static __device__ __forceinline__ void multiply_words(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mma_m16n8k8_tf32(d, a, b); }
+
+/* Words as they lie there: integers of 8 bits, or FP32 of which the hardware cuts off 13 bits. */
+template <class Element, class Sum> struct word_sums {
+    using element = Element;
+    using sum = Sum;
     using line = uint4;
     static constexpr int stages = 3, blocks = 2, each = 2;
     static constexpr bool apart = false;
 
-    static __device__ __forceinline__ line prepare(const uint4 &x) { return x; }
+    static __device__ __forceinline__ line prepare(const uint4 &x)
+    {
+        constexpr uint32_t half = std::is_floating_point_v<Element> ? 0x1000u : 0; // of the last place kept
+        return { x.x + half, x.y + half, x.z + half, x.w + half };
+    }
     template <int K> static __device__ __forceinline__ void multiply(sum (&d)[4], const line &low, const line &high, const line &b)
     {
         const uint32_t x[2][4] = { { low.x, high.x, low.y, high.y }, { low.z, high.z, low.w, high.w } }, y[2][2] = { { b.x, b.y }, { b.z, b.w } };
-        mma_m16n8k32_int8(d, x[K], y[K]);
+        multiply_words(d, x[K], y[K]);
     }
 };
-
-struct tf32_sums {
-    using element = float;
-    using sum = float;
-    using line = uint4;
-    static constexpr int stages = 3, blocks = 2, each = 2;
-    static constexpr bool apart = false;
-
-    /* The hardware cuts off 13 bits. */
-    static __device__ __forceinline__ line prepare(const uint4 &x) { return { x.x + 0x1000u, x.y + 0x1000u, x.z + 0x1000u, x.w + 0x1000u }; }
-    template <int K> static __device__ __forceinline__ void multiply(sum (&d)[4], const line &low, const line &high, const line &b)
-    {
-        const uint32_t x[2][4] = { { low.x, high.x, low.y, high.y }, { low.z, high.z, low.w, high.w } }, y[2][2] = { { b.x, b.y }, { b.z, b.w } };
-        mma_m16n8k8_tf32(d, x[K], y[K]);
-    }
-};
+using int8_sums = word_sums<int8_t, int>;
+using tf32_sums = word_sums<float, float>;
 
 struct split_sums {
     using element = float;
