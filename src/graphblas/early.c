@@ -27,6 +27,7 @@ bool tsr_may_be_early(void)
 bool tsr_is_early(tsr_small kind, double steps)
 {
     const bool early = tsr_early_leaves(tsr_small_gain_us(kind, steps));
-    __atomic_store_n(&is_over, !early, __ATOMIC_RELAXED);
+    if (!early)
+        __atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
     return early;
 }

@@ -5,7 +5,7 @@
 // will do as long as both sides have it.  Only columns where the lists of both sides reach are multiplied, and only tiles in which the
 // mask has entries.  Where A and B' are the same lists, a tile serves its mirror image, too.
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cuda/common/tile_counts.cuh"
+#include "kernels/cuda/common/tile_results.cuh"
 #include "kernels/cuda/masked/masked_sets.cuh"
 
 namespace {
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(threads, 2) count_tiles(const __grid_constant_
     int d[row_tiles][col_tiles][4] = {};
     multiply(d, q.bits.a + size_t(row + warp_row + g) * q.bits.quads, q.bits.b + size_t(col + warp_col + g) * q.bits.quads, q.bits.quads, first,
         last);
-    store_counts(&s.count[0][0], pitch, d, warp_row, warp_col);
+    store_results(&s.count[0][0], pitch, d, warp_row, warp_col);
     __syncthreads();
     uint64_t sum = store_rows<false>(s, q, col);
     if (same && col < row)

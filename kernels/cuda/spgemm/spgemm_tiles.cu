@@ -8,7 +8,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/common/arena.cuh"
 #include "kernels/cuda/common/sort.cuh"
-#include "kernels/cuda/common/tile_counts.cuh"
+#include "kernels/cuda/common/tile_results.cuh"
 #include "kernels/cuda/spgemm/spgemm_value_tiles.cuh"
 
 #include <cmath>
@@ -284,7 +284,7 @@ template <class T> __global__ void __launch_bounds__(threads, 2) fill_tiles(cons
     const uint2 tile = q.tiles[blockIdx.x];
     tile_counts d = {};
     multiply_tile(d, stage, q, tile);
-    store_counts(counts, pitch, d, first_row_of_warp(), first_col_of_warp());
+    store_results(counts, pitch, d, first_row_of_warp(), first_col_of_warp());
     __syncthreads();
     write_rows(counts, q, tile, one);
 }

@@ -9,6 +9,7 @@
 // rounded to nearest, because the instructions cut off.  FP64 has instructions of its own.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/common/arena.cuh"
+#include "kernels/cuda/common/tile_results.cuh"
 #include "kernels/cuda/spgemm/spgemm_value_tiles.cuh"
 
 #include <cmath>
@@ -463,18 +464,6 @@ template <class S> __device__ __forceinline__ void sum_tile(sums_of<S> &d, value
     __syncthreads();
 }
 
-template <class S> __device__ __forceinline__ void store_sums(typename S::sum *sums, const sums_of<S> &d)
-{
-    const int g = int(threadIdx.x % 32 / 4), t = int(threadIdx.x % 4), row = first_row_of_warp() + g, col = first_col_of_warp() + 2 * t;
-#pragma unroll
-    for (int r = 0; r < row_tiles; r++)
-#pragma unroll
-        for (int c = 0; c < col_tiles; c++)
-#pragma unroll
-            for (int k = 0; k < 4; k++)
-                sums[(row + 16 * r + k / 2 * 8) * pitch + col + 8 * c + k % 2] = d[r][c][k];
-}
-
 /* A warp for sixteen rows: their entries to their places. */
 template <class T, class Sum> __device__ __forceinline__ void write_rows(const Sum *sums, const value_args &q, uint2 tile)
 {
@@ -502,7 +491,7 @@ template <class S, class T> __global__ void __launch_bounds__(threads, S::blocks
     const uint2 tile = q.t.tiles[blockIdx.x];
     sums_of<S> d = {};
     sum_tile<S>(d, stage, q, tile);
-    store_sums<S>(sums, d);
+    store_results(sums, pitch, d, first_row_of_warp(), first_col_of_warp());
     __syncthreads();
     write_rows<T>(sums, q, tile);
 }
